@@ -4,6 +4,7 @@ PYTHON ?= python3
 LAMBDA_PYTHON ?= python3.13
 FILE ?=
 FIFO ?=
+EVENT ?= events/batch.json
 SEEDS ?= 10000
 SEED ?=
 FULL ?=
@@ -31,7 +32,7 @@ PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate explore known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template lint-lines unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template lint-lines unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,18 +57,19 @@ endef
 # Apart from the output of `package`, whose processor may be another one.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine, in a minute.
 	$(PIP_SETTINGS) $(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
-	$(BIN)/python -m ticketctl.local.trim .build/sam/NumberingWorker
-	PYTHONPATH=src $(BIN)/python -m ticketctl.local.sam_template
+	$(BIN)/python -m ticketctl.local.artifact .build/sam/NumberingWorker
+	PYTHONPATH=src $(BIN)/python -m ticketctl.local.connection_files
 	$(call compile_artifact,.build/sam/NumberingWorker)
+	@printf 'Next, in place of the above: `make up`, and in another terminal `make invoke`.\n'
 
 invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.
 	@test -f .build/local/env || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
 	@test -f .build/sam/local.json || { echo "build the function first: make build" >&2; exit 1; }
-	$(SAM) local invoke --config-file .build/local/samconfig.toml $(if $(EVENT),--event "$(EVENT)")
+	$(SAM) local invoke --event "$(EVENT)"
 
 package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for `sam deploy`, in a minute.
 	$(PIP_SETTINGS) $(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
-	$(BIN)/python -m ticketctl.local.trim .aws-sam/build/NumberingWorker
+	$(BIN)/python -m ticketctl.local.artifact .aws-sam/build/NumberingWorker
 	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 
 test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.
@@ -94,8 +96,7 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
-lab: FULL := 1
-lab: simulate explore known-bad mutants  ## Run the long checks, for an hour or more: the next four, in full.
+lab: simulate known-bad mutants  ## Run the long checks, for an hour or more.
 
 prove: .venv-prove/ready  ## Prove the promises by induction, and refute each known-bad rule, in seconds.
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
@@ -103,13 +104,10 @@ prove: .venv-prove/ready  ## Prove the promises by induction, and refute each kn
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, in 4 minutes, or show one (SEED=n).
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)"
 
-explore: .venv/ready  ## Explore every state of small configurations of the same model, in half a minute.
-	@PYTHONPATH=src:lab $(BIN)/python -m simulation explore
-
 known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
-mutants: .venv-mutation/ready  ## Change src/, and what writes or judges in ticketctl/, a little each time: a test must fail, or the baseline say why not; an hour.
+mutants: .venv-mutation/ready  ## Change src/, and what writes or judges in ticketctl/, a little each time: a test must fail, but for those that `[tool.mutants]` allows; an hour.
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
@@ -193,8 +191,8 @@ setup:
 	@cmp -s $(REQUIREMENTS) $@ || $(call environments,$* $(REQUIREMENTS))
 
 # First and alone, so that a machine without network says so once.
-.venv-uv/ready:
-	@$(call environments) > /dev/null
+.venv-uv/ready: always
+	@cmp -s requirements/uv.txt $@ || $(call environments,.venv-uv requirements/uv.txt)
 
 environments = { $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }; \
@@ -208,6 +206,7 @@ always:
 	@chmod +x $@
 
 requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.
+	$(call compile,uv,requirements/uv.txt)
 	$(call compile,runtime,src/requirements.txt)
 	$(call compile,dev,requirements/dev.txt,--constraints src/requirements.txt)
 	$(call compile,emulator,requirements/emulator.txt)

@@ -2,15 +2,15 @@
 
 The files there are Lambda SQS events as SQS delivers them, for `sam local invoke`, the
 console's test events and the tests; tables that know their requests do not know these.
+`python -m tools.events [DIRECTORY]` takes `.build/events` where it is told none.
 """
 
-import argparse
 import hashlib
 import json
 import re
+import sys
 import uuid
 from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -36,12 +36,5 @@ def fresh_events() -> dict[str, str]:
     return files
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the events."""
-    parser = argparse.ArgumentParser("python -m tools.events")
-    parser.add_argument("directory", type=Path, help="where to write them")
-    generated.write(fresh_events(), parser.parse_args(arguments).directory)
-
-
 if __name__ == "__main__":
-    main()
+    generated.write(fresh_events(), Path(*sys.argv[1:2] or [".build/events"]))

@@ -79,10 +79,6 @@ def _written(found: re.Match[str]) -> str:
     return f"{start}{PARTS[name]}{end}"
 
 
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
 def _members(model: type[BaseModel]) -> str:
     """Return the members of an event's data."""
     return ", ".join(
@@ -117,7 +113,9 @@ def _value(schema: Mapping[str, Any]) -> str:
         case {"anyOf": [kind, {"type": "null"}]}:
             return _value({"default": schema["default"], **kind})
         case {"enum": values, "default": default}:
-            return _names(values).replace(f"`{default}`", f"`{default}` (the default)")
+            return rights.codes(values).replace(
+                f"`{default}`", f"`{default}` (the default)"
+            )
         case {"type": "array", "items": items, "maxItems": most}:
             return f"at most {most:,}, each {_value(items)}"
         case {"propertyNames": names, "additionalProperties": texts}:
@@ -145,10 +143,12 @@ def _scalar(schema: Mapping[str, Any]) -> str:
 
 PARTS: Final[Mapping[str, str]] = {
     "table": _table(),
-    "required": _names(name for name in _FIELDS if _FIELDS[name].is_required()),
-    "optional": _names(_OPTIONAL),
-    "unlogged": _names(_OWN),
-    "repeated": _names(name for name in _OWN if name in AssignedTicket.model_fields),
+    "required": rights.codes(name for name in _FIELDS if _FIELDS[name].is_required()),
+    "optional": rights.codes(_OPTIONAL),
+    "unlogged": rights.codes(_OWN),
+    "repeated": rights.codes(
+        name for name in _OWN if name in AssignedTicket.model_fields
+    ),
     "assigned": _members(AssignedTicket),
     "refused": _members(RefusedRequest),
     "voided": _members(VoidedTicket),

@@ -17,12 +17,10 @@ from rich.text import Text
 ROOT: Final = Path(__file__).resolve().parents[1]
 PICTURE: Final = ROOT / "docs" / "pictures" / "run.svg"
 WIDTH: Final = 110
-
 FETCHED_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 
 
-def main() -> None:
-    """Run the command, and draw its output."""
+if __name__ == "__main__":
     said = subprocess.run(  # noqa: S603 - our own command.
         [Path(sys.executable).parent / "ticketctl", "run"],
         check=True,
@@ -37,7 +35,3 @@ def main() -> None:
     drawn = console.export_svg(title="make run", unique_id=PICTURE.stem)
     # The reader's own fixed-width font will do; a picture fetches nothing.
     PICTURE.write_text(FETCHED_FONT.sub("", drawn), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

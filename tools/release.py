@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from samtranslator.yaml_helper import yaml_parse
 
+import ticketctl
 from tools.translate import as_text, translate
 
 ROOT: Final = Path(__file__).parents[1]
@@ -32,7 +33,7 @@ CODE_PARAMETERS: Final = {
 
 def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
     """Yield the places that name another version than the command line."""
-    version = version_of(root)
+    version = ticketctl.__version__
     metadata = _template(root)["Metadata"]["AWS::ServerlessRepo::Application"]
     if (found := metadata["SemanticVersion"]) != version:
         yield f"template.yaml has the SemanticVersion {found}, not {version}"
@@ -44,13 +45,6 @@ def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
         yield f"the tag is {tag}, not v{version}"
 
 
-def version_of(root: Path = ROOT) -> str:
-    """Return the version of the wheel."""
-    package = (root / "ticketctl" / "__init__.py").read_text(encoding="utf-8")
-    [version] = re.findall(r'^__version__ = "(.+)"$', package, re.MULTILINE)
-    return str(version)
-
-
 def write(wheel: Path, function: Path, directory: Path) -> None:
     """Write wheel, built function, both templates and their checksums.
 
@@ -59,7 +53,7 @@ def write(wheel: Path, function: Path, directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     shutil.copy(wheel, directory)
-    base = f"{NAME}-{version_of()}"
+    base = f"{NAME}-{ticketctl.__version__}"
     shutil.make_archive(str(directory / base), "zip", function)
     source = (ROOT / "template.yaml").read_text(encoding="utf-8")
     packaged = source.replace(CODE, f"CodeUri: {base}.zip")
@@ -88,9 +82,7 @@ def _translated() -> dict[str, Any]:
 
 
 def _template(root: Path = ROOT) -> dict[str, Any]:
-    text = (root / "template.yaml").read_text(encoding="utf-8")
-    template: dict[str, Any] = yaml_parse(text)
-    return template
+    return dict(yaml_parse((root / "template.yaml").read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """The rights of roles, commands and runbooks, from `docs/rights.toml`."""
 
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 FILE: Final = Path(__file__).resolve().parents[1] / "docs" / "rights.toml"
 
@@ -14,10 +15,8 @@ ALL: Final = "all"
 _BOTH_TABLES: Final = ("the tickets", "the keys")
 
 
-class Grant(BaseModel):
+class Grant(BaseModel, frozen=True, extra="forbid"):
     """Rights to some resources."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     allow: tuple[str, ...]
     on: tuple[str, ...] = ()
@@ -32,23 +31,19 @@ class Grant(BaseModel):
     def __str__(self) -> str:
         """Return it as the page has it."""
         on = ["on", _listed(self.on)] if self.on else []
-        return " ".join(filter(None, [self.when, _codes(self.allow), *on, self.note]))
+        return " ".join(filter(None, [self.when, codes(self.allow), *on, self.note]))
 
 
-class Role(BaseModel):
+class Role(BaseModel, frozen=True, extra="forbid"):
     """A role of the stack, and the rights that it has."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     role: str
     holder: str
     rights: tuple[Grant, ...]
 
 
-class Task(BaseModel):
+class Task(BaseModel, frozen=True, extra="forbid"):
     """Commands or runbooks, and the rights that they need."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str = ""
     commands: tuple[str, ...] = ()
@@ -87,7 +82,7 @@ def tasks() -> list[Task]:
 def table_of_roles() -> str:
     """Return the table of `SECURITY.md`."""
     rows = (
-        f"| {role.holder} | {_listed(grant.on)} | {_codes(grant.allow)} |"
+        f"| {role.holder} | {_listed(grant.on)} | {codes(grant.allow)} |"
         for role in roles()
         for grant in role.rights
     )
@@ -103,8 +98,9 @@ def _document() -> dict[str, Any]:
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
-def _codes(rights: tuple[str, ...]) -> str:
-    return ", ".join(f"`{right}`" for right in rights)
+def codes(names: Iterable[str]) -> str:
+    """Return names as a page lists them."""
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _command(name: str) -> str:

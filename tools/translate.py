@@ -16,23 +16,21 @@ from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 from samtranslator.yaml_helper import yaml_parse
 
-Json = dict[str, Any]
 
-
-def translate(template: Json, gradual_deployment: str) -> Json:
+def translate(template: dict[str, Any], gradual_deployment: str) -> dict[str, Any]:
     """Return the template after the transform, with its decisions fixed."""
     # The Region decides nothing but the partition; without one the transform fails.
     session = Session(region_name="eu-west-1")
     translator = Translator(None, Parser(), boto_session=session)
     values = {"GradualDeployment": gradual_deployment}
-    translated: Json = translator.translate(template, values)
+    translated: dict[str, Any] = translator.translate(template, values)
     translated.pop("Transform", None)
     choice = {"Default": gradual_deployment, "AllowedValues": [gradual_deployment]}
     translated["Parameters"]["GradualDeployment"] |= choice
     return translated
 
 
-def as_text(translated: Json) -> str:
+def as_text(translated: dict[str, Any]) -> str:
     """Write a template without blanks, since some callers take 51,200 bytes at most."""
     # YAML reads an unquoted policy version as a date.
     return json.dumps(translated, default=str, separators=(",", ":")) + "\n"

@@ -17,7 +17,6 @@ from simulation.play import all_cores
 
 WORKERS: Final = (100, 10, 2, 1)
 
-
 STEP: Final = 10
 """Runs between two lines of progress, where no terminal shows a bar."""
 

@@ -15,8 +15,7 @@ from typing import Final
 
 from benchmarks import function_probe
 from benchmarks.function_probe import ROOT
-from ticketctl.local.artifact import install_packages
-from ticketctl.local.trim import trim
+from ticketctl.local.artifact import install_packages, trim
 
 MAX_START_RATIO: Final = 1.6
 MAX_OWN_RATIO: Final = 2.5

@@ -55,7 +55,6 @@ class ModelRun:
         seed: int,
         scale: float,
     ) -> None:
-        """Build the services."""
         self._build, self._workload = CONTENDERS[contender], workload
         self._bound = workload.bound(profile)
         self._span = span_of(workload, scale, learns=contender == OURS)
@@ -89,7 +88,17 @@ class ModelRun:
         outside = Process("outside")
         self._scheduler.spawn(outside, "producer", self._produce, is_local=True)
         for number in range(self._workload.workers):
-            poller = self._make_poller(f"worker{number}")
+            poller = Poller(
+                f"worker{number}",
+                self._scheduler,
+                self._faults,
+                self._meter,
+                self._queue,
+                self._make_handler,
+                self._workload.batch_size,
+                # Lambda deletes while the worker goes on, at no cost of its time.
+                deletion_latency=lambda: 0.0,
+            )
             later = max(0, number + 1 - FIRST_WORKERS)
             start = later / self._span.workers_a_second
             self._scheduler.spawn(outside, poller.name, poller.run, start)
@@ -109,19 +118,6 @@ class ModelRun:
                 counts.duplicates += request in self._numbered
                 self._numbered.add(request)
         counts.commits += counts.tickets > before
-
-    def _make_poller(self, name: str) -> Poller:
-        return Poller(
-            name,
-            self._scheduler,
-            self._faults,
-            self._meter,
-            self._queue,
-            self._make_handler,
-            self._workload.batch_size,
-            # Lambda deletes while the worker goes on, so it costs the worker no time.
-            deletion_latency=lambda: 0.0,
-        )
 
     def _make_handler(self) -> Handler:
         """Return the contender's handler in a cold execution environment."""
@@ -166,11 +162,8 @@ class ModelRun:
         span, tables = self._span, self._tables
         self._send_until(span.warm_up, span.calls)
         self._meter.counts = counts = Counts()
-        start, written, read = (
-            self._scheduler.now,
-            tables.units_written,
-            tables.units_read,
-        )
+        start = self._scheduler.now
+        written, read = tables.units_written, tables.units_read
         self._send_until(start + span.seconds, self._network.calls + span.calls)
         self._figures = counts.figures(
             self._scheduler.now - start,

@@ -13,8 +13,8 @@ A reader follows one history by opening the modules in this order:
    `checks.fates` the messages, `checks.refusals` the refusals, and `checks.promises`
    the cap of a request, and that no message had to wait for another.
 
-`engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance,
-and `exploration` exhaustively. `known_bad` has what the model must catch.
+`engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance.
+`known_bad` has what the model must catch.
 `play` sums up many histories, and `checks.coverage` the conditions that they met.
 `docs/proof.md` says what all of this proves.
 """

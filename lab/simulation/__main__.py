@@ -1,6 +1,5 @@
-"""`python -m simulation`: play random histories, or explore configurations."""
+"""`python -m simulation`: play random histories."""
 
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -8,11 +7,6 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from simulation.exploration.configurations import (
-    CONFIGURATIONS,
-    Findings,
-    explore_on_all_cores,
-)
 from simulation.known_bad.algorithms import (
     ALGORITHMS,
     CORRECT_BUT_COSTLY,
@@ -105,43 +99,8 @@ def known_bad(
         raise typer.Exit(FOUND)
 
 
-@app.command()
-def explore() -> None:
-    """Explore every state of small configurations; print a table in Markdown."""
-    with _progress() as progress:
-        found = [*progress.track(explore_on_all_cores(), len(CONFIGURATIONS))]
-    _print(_exploration_table(found))
-    for findings in found:
-        if findings.violation or findings.missing:
-            _print(findings.history)
-            raise typer.Exit(FOUND)
-
-
-def _exploration_table(found: Sequence[Findings]) -> list[str]:
-    states = sum(findings.states for findings in found)
-    transitions = sum(findings.transitions for findings in found)
-    return [
-        "| configuration | states | transitions | violations |",
-        "|---|---|---|---|",
-        *(
-            f"| {findings.configuration.name} | {findings.states:,} "
-            f"| {findings.transitions:,} | {findings.violation or _missing(findings)} |"
-            for findings in found
-        ),
-        f"| **together** | **{states:,}** | **{transitions:,}** | |",
-    ]
-
-
-def _missing(found: Findings) -> str:
-    return f"none, but {found.missing} not in the graph" if found.missing else "none"
-
-
 def _show(outcome: Outcome) -> None:
-    _print(outcome.history.lines())
-
-
-def _print(lines: Sequence[str]) -> None:
-    for line in lines:
+    for line in outcome.history.lines():
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -118,7 +118,16 @@ class System:
             self.look()
             return what()
 
-        return wait_until(look, lambda: self.stack.function_logs()[-5:])
+        return wait_until(look, lambda: self.logs()[-5:])
+
+    def logs(self) -> list[str]:
+        """Return the function's log lines, oldest first; an invocation's at its end."""
+        pages = (
+            self.stack.client("logs")
+            .get_paginator("filter_log_events")
+            .paginate(logGroupName=self.stack.outputs["WorkerLogGroupName"])
+        )
+        return [event["message"] for page in pages for event in page["events"]]
 
     def settle(self) -> None:
         """Wait until the queue is empty and all that left it has arrived."""

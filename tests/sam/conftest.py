@@ -17,8 +17,7 @@ from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION
-from ticketctl.local.connection_files import architecture, write_sam_files
-from ticketctl.local.sam_template import BUILD
+from ticketctl.local.connection_files import BUILD, architecture, write_function_file
 from ticketctl.local.stack import LocalStack, local_stack
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
@@ -138,12 +137,14 @@ def look_until(system: System, arrived: Callable[[], bool]) -> None:
 def local_system(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[LocalStack, Path]]:
-    """Start the system as `make up` does; return it with the SAM CLI's options.
+    """Start the system as `make up` does; return it with the function's variables.
 
-    Its files go to a folder of the tests: a system that is up keeps its own.
+    They go to a folder of the tests: a system that is up keeps its own.
     """
+    file = tmp_path_factory.mktemp("local") / "env.json"
     with local_stack() as stack, bridge(stack.emulator.port):
-        yield stack, write_sam_files(stack, tmp_path_factory.mktemp("local"))
+        write_function_file(stack, file)
+        yield stack, file
 
 
 @pytest.fixture(scope="session")
@@ -153,8 +154,7 @@ def invoke(local_system: tuple[LocalStack, Path]) -> Callable[[Path], Invocation
     options = ["--skip-pull-image"] if found else []
 
     def run(event: Path) -> Invocation:
-        command = ["local", "invoke", "--config-file", str(local_system[1])]
-        command += ["--event", str(event)]
+        command = "local", "invoke", "--env-vars", local_system[1], "--event", event
         result = run_sam(*command, *options)
         return Invocation(json.loads(result.stdout or "null"), result.stderr)
 

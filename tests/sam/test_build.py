@@ -8,9 +8,8 @@ import yaml  # type: ignore[import-untyped]
 
 from tests.sam.conftest import SAM, built_template, run_sam
 from tests.support.template_loader import source
-from ticketctl.local.artifact import ROOT, SOURCE
+from ticketctl.local.artifact import ROOT, SERVICES, SOURCE, trim
 from ticketctl.local.connection_files import architecture
-from ticketctl.local.trim import SERVICES, trim
 
 # Measured on 2026-11-21: 17,072,386 bytes for x86_64, untrimmed 43 million.
 # 20 % above it: a release of a dependency fits in, a new one is asked about.

@@ -24,7 +24,7 @@ from tests.unit.template.test_template import REPLACEABLE
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import Clients
-from ticketctl.local.deployment import simplify_alarms
+from ticketctl.local.deployment import repair_concurrency, simplify_alarms
 from ticketctl.local.emulator import Emulator, running_emulator
 from ticketctl.local.stack import LocalStack
 
@@ -69,7 +69,7 @@ class Account:
     def deploy(self, *arguments: str) -> str:
         template = str(self.build / "template.yaml")
         printed = self._sam("deploy", *DEV, "--template-file", template, *arguments)
-        self._let_deliver()
+        repair_concurrency(self.clients.client("lambda"))
         return printed
 
     def delete(self) -> None:
@@ -101,14 +101,6 @@ class Account:
             FunctionName=self.stack().function_name, Qualifier="live"
         )
         return function
-
-    def _let_deliver(self) -> None:
-        """Give the emulator a number where it took the text of a parameter."""
-        function = self.clients.client("lambda")
-        for mapping in function.list_event_source_mappings()["EventSourceMappings"]:
-            function.update_event_source_mapping(
-                UUID=mapping["UUID"], ScalingConfig=mapping["ScalingConfig"]
-            )
 
     def _sam(self, command: str, *arguments: str) -> str:
         # Requests are signed with these; the emulator accepts any.

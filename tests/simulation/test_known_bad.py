@@ -1,12 +1,16 @@
 """The simulation catches known-bad algorithms, and accuses no correct one."""
 
 import re
+from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final
 
 import pytest
 
+from simulation.aws.latency import Latency
 from simulation.aws.tables import PAST
+from simulation.checks.violations import Violation
+from simulation.engine.choices import Choices
 from simulation.known_bad.algorithms import (
     ALGORITHMS,
     CORRECT_BUT_COSTLY,
@@ -15,7 +19,10 @@ from simulation.known_bad.algorithms import (
     STALE_READS,
 )
 from simulation.play import play, play_all
-from simulation.world.execution_environment import Algorithm
+from simulation.scenarios.producers import Sending, request
+from simulation.scenarios.scenario import Scenario
+from simulation.world.execution_environment import SHIPPED, Algorithm
+from simulation.world.world import World
 from tests.support.markdown_commands import ROOT
 
 SEEDS: Final = 75
@@ -24,6 +31,27 @@ SEEDS: Final = 75
 SEEDS_OF_CORRECT: Final = 30
 
 QUICK: Final = [algorithm for algorithm in KNOWN_BAD if algorithm.name not in RARE]
+
+SMALL: Final = (
+    (
+        (request("P", "one"),) * 2,
+        1,
+        "a replay found beside a conflict is not announced",
+    ),
+    (
+        (request("P", "one", max_number=1),) * 2,
+        1,
+        "a cap is refused on a half-seen block",
+    ),
+    (
+        tuple(request("P", key) for key in ("one", "two", "three")),
+        2,
+        "a collision is taken for progress",
+    ),
+)
+"""Messages, the size of a batch, and the known-bad algorithm that it soon finds."""
+
+SEEDS_OF_SMALL: Final = 125
 
 
 class TestKnownBadAlgorithms:
@@ -38,6 +66,17 @@ class TestKnownBadAlgorithms:
         first = next(one.violation for one in outcomes if one.violation)
 
         assert first.check is algorithm.breaks, first
+
+    @pytest.mark.parametrize(("bodies", "batch_size", "name"), SMALL)
+    def test_small_scenario_finds_its_algorithm_and_does_not_accuse_the_shipped_one(
+        self, bodies: tuple[str, ...], batch_size: int, name: str
+    ) -> None:
+        algorithm = ALGORITHMS[name]
+
+        first = next(_play_small(bodies, batch_size, algorithm))
+
+        assert first.check is algorithm.breaks, first
+        assert [*_play_small(bodies, batch_size, SHIPPED)] == []
 
     def test_documented_history_breaks_a_promise(self) -> None:
         page = (ROOT / "docs" / "proof.md").read_text(encoding="utf-8")
@@ -61,3 +100,20 @@ class TestCorrectAlgorithms:
     def test_past_is_read_when_reads_are_stale(self) -> None:
         """Else it would be no wonder that nothing is found."""
         assert play_all(range(1, 11), STALE_READS).counts[PAST] > 0
+
+
+def _play_small(
+    bodies: tuple[str, ...], batch_size: int, algorithm: Algorithm
+) -> Iterator[Violation]:
+    """Yield what breaks where two workers and the order of events are all there is."""
+    scenario = Scenario(
+        [Sending(0.0, body) for body in bodies],
+        batch_size=batch_size,
+        max_receives=2,
+        max_attempts=2,
+        latency=Latency(0.0, 0.0),
+    )
+    for seed in range(1, SEEDS_OF_SMALL + 1):
+        outcome = World(scenario, Choices(seed), algorithm).run()
+        if outcome.violation:
+            yield outcome.violation

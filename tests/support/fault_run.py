@@ -188,7 +188,7 @@ class Run:
     @cached_property
     def outcomes(self) -> list[dict[str, Any]]:
         """The function's log, one line for each record whose delivery ended."""
-        logged = self.system.stack.function_logs()
+        logged = self.system.logs()
         lines = (line[line.index("{") :] for line in logged if "{" in line)
         return [line for line in map(json.loads, lines) if "outcome" in line]
 

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 import psutil
 
+from ticketctl.local.emulator import Emulator
 from ticketctl.local.stack import LocalStack
 
 _REPLACED: Final = {"host", "content-length", "connection"}
@@ -24,6 +25,11 @@ class Answer:
     status: int
     content: bytes
     content_type: str = "application/x-amz-json-1.0"
+
+
+def workers(emulator: Emulator) -> list[psutil.Process]:
+    """Return the processes that run the function at this moment."""
+    return psutil.Process(emulator.process.pid).children()
 
 
 class Proxy(ThreadingHTTPServer):
@@ -54,7 +60,7 @@ class Proxy(ThreadingHTTPServer):
 
     def kill_caller(self, port: int) -> bool:
         """Kill the function's process at the other end of a connection, if it lives."""
-        for worker in self._emulator.workers():
+        for worker in workers(self._emulator):
             with suppress(psutil.NoSuchProcess):
                 ports = {link.laddr.port for link in worker.net_connections("tcp")}
                 if port in ports:

@@ -1,6 +1,8 @@
 """Builds the zip file that the function runs from: its pinned packages and its code.
 
 Both have their bytecode beside them, so that no start of a worker compiles them.
+botocore describes every AWS service in files of its own, most of an artifact's size:
+those that the worker does not use are removed.
 The same input gives the same bytes.
 The packages are installed once for each version of `src/requirements.txt`,
 services and interpreter; the code is packed again every time.
@@ -8,19 +10,19 @@ services and interpreter; the code is packed again every time.
 
 import hashlib
 import shutil
-import subprocess
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
-from ticketctl.cli.errors import ToolError
 from ticketctl.local import environments
-from ticketctl.local.trim import SERVICES, trim
 
 ROOT = environments.ROOT
 SOURCE = ROOT / "src"
 BUILD_DIRECTORY = ROOT / ".build" / "worker"
 EMULATOR_PYTHON = ROOT / ".venv-emulator" / "bin" / "python"
+SERVICES = frozenset({"dynamodb", "sns", "sqs", "sts"})
+"""The services that the worker calls, and the one that can give it credentials."""
 
 # The oldest date that a zip file can hold: real ones would change the bytes.
 _FIXED_DATE = (1980, 1, 1, 0, 0, 0)
@@ -68,7 +70,10 @@ def build_artifact(
 
 def _packed_requirements(source: Path, build_directory: Path, python: Path) -> Path:
     requirements = source / "requirements.txt"
-    made_of = " ".join((_describe(python), *_COMPILE, *sorted(SERVICES)))
+    described = environments.run(
+        python, "-I", "-c", _DESCRIBE_INTERPRETER, failed=f"{python} does not run"
+    )
+    made_of = " ".join((described, *_COMPILE, *sorted(SERVICES)))
     digest = hashlib.sha256(requirements.read_bytes() + made_of.encode())
     packed = build_directory / f"packages-{digest.hexdigest()[:16]}.zip"
     if packed.exists():
@@ -83,12 +88,14 @@ def _packed_requirements(source: Path, build_directory: Path, python: Path) -> P
         return unfinished.replace(packed)
 
 
-def _describe(python: Path) -> str:
-    if not python.exists():
-        raise ToolError(
-            f"There is no interpreter at {python}: `make setup` installs it."
-        )
-    return _run(python, "-I", "-c", _DESCRIBE_INTERPRETER).stdout
+def trim(artifact: Path) -> None:
+    """Remove the descriptions of other services, commands, and what a build leaves."""
+    for path in artifact.glob("botocore/data/*"):
+        if path.is_dir() and path.name not in SERVICES:
+            shutil.rmtree(path)
+    shutil.rmtree(artifact / "bin", ignore_errors=True)
+    for name in (".lock", "requirements.txt"):
+        (artifact / name).unlink(missing_ok=True)
 
 
 def install_packages(requirements: Path, target: Path, python: Path) -> None:
@@ -105,15 +112,8 @@ def install_packages(requirements: Path, target: Path, python: Path) -> None:
 
 def _compile(root: Path, python: Path) -> None:
     """Compile every module; no path and no time of this machine is in the result."""
-    result = _run(python, "-I", *_COMPILE, "-s", root, root)
-    if result.returncode:
-        raise ToolError(f"{python} could not compile {root}: {result.stdout}")
-
-
-def _run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # noqa: S603 - no shell, and no argument comes from outside.
-        command, check=False, capture_output=True, text=True
-    )
+    failed = f"{python} could not compile {root}"
+    environments.run(python, "-I", *_COMPILE, "-s", root, root, failed=failed)
 
 
 def _pack(archive: Path, root: Path) -> None:
@@ -127,3 +127,7 @@ def _pack(archive: Path, root: Path) -> None:
                 target.writestr(
                     entry, path.read_bytes(), compresslevel=_FAST_COMPRESSION
                 )
+
+
+if __name__ == "__main__":
+    trim(Path(sys.argv[1]))

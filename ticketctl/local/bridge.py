@@ -6,11 +6,12 @@ Where the engine runs in a machine of its own, as on macOS and Windows, it passe
 connections to loopback on by itself.
 """
 
+import platform
 import socket
 import socketserver
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 import psutil
@@ -28,9 +29,13 @@ def gateway() -> str | None:
     return next(found, None)
 
 
+def has_bridge() -> bool:
+    """Return whether containers can reach this machine; elsewhere they always do."""
+    return gateway() is not None or platform.system() != "Linux"
+
+
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
-    allow_reuse_address = True
 
 
 class _PassOn(socketserver.BaseRequestHandler):
@@ -56,13 +61,9 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 @contextmanager
 def bridge(port: int) -> Iterator[None]:
     """Pass connections from containers on to the port, within the block."""
-    address = gateway()
-    if address is None:
+    with ExitStack() as exits:
+        if address := gateway():
+            server = exits.enter_context(_Server((address, port), _PassOn))
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            exits.callback(server.shutdown)
         yield
-        return
-    with _Server((address, port), _PassOn) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield
-        finally:
-            server.shutdown()

@@ -1,4 +1,8 @@
-"""Writes the files that lead a shell and `sam local invoke` to the local system."""
+"""Writes the files that lead a shell and `sam local invoke` to the local system.
+
+`samconfig.toml` names those of `sam local invoke`: `make build` writes the template,
+and `make up` the variables.
+"""
 
 import fcntl
 import json
@@ -10,16 +14,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from samtranslator.yaml_helper import yaml_parse
+
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.clients import OWNER
 from ticketctl.local.deployment import FUNCTION
-from ticketctl.local.sam_template import ENDPOINT, LOCAL_TEMPLATE
 from ticketctl.local.stack import LocalStack
 from ticketctl.status.variables import exports
 
 DIRECTORY: Final = ROOT / ".build" / "local"
 SHELL_FILE: Final = DIRECTORY / "env"
+FUNCTION_FILE: Final = DIRECTORY / "env.json"
+BUILD: Final = ROOT / ".build" / "sam"
+"""Where `make build` has SAM build the function."""
+ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 # How a container names the machine that it runs on.
 _HOST: Final = "host.docker.internal"
@@ -27,7 +36,7 @@ _HOST: Final = "host.docker.internal"
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """Let one system at a time have the files, which the next would overwrite.
+    """Let one system at a time have the files, which go with it.
 
     Raises:
         ToolError: Another one has them.
@@ -38,7 +47,11 @@ def lock() -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ToolError("`make up` runs already in this checkout") from None
-        yield
+        try:
+            yield
+        finally:
+            SHELL_FILE.unlink(missing_ok=True)
+            FUNCTION_FILE.unlink(missing_ok=True)
 
 
 def variables(stack: LocalStack) -> dict[str, str]:
@@ -67,29 +80,34 @@ def write_shell_file(stack: LocalStack) -> None:
     SHELL_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def write_sam_files(stack: LocalStack, directory: Path = DIRECTORY) -> Path:
-    """Write the function's variables, and return a SAM configuration of them."""
-    directory.mkdir(parents=True, exist_ok=True)
-    environment_file, config_file = directory / "env.json", directory / "samconfig.toml"
-    endpoint_url = f"http://{_HOST}:{stack.emulator.port}"
+def write_function_file(stack: LocalStack, file: Path = FUNCTION_FILE) -> None:
+    """Write the function's variables, with an address that a container can reach."""
     configuration = stack.client("lambda").get_function_configuration(
         FunctionName=stack.function_name
     )
+    endpoint_url = f"http://{_HOST}:{stack.emulator.port}"
     own = configuration["Environment"]["Variables"] | {ENDPOINT: endpoint_url}
-    environment_file.write_text(json.dumps({FUNCTION: own}, indent=2) + "\n")
-    lines = [
-        "version = 0.1",
-        "[default.local_invoke.parameters]",
-        f"template_file = {json.dumps(str(LOCAL_TEMPLATE))}",
-        f"env_vars = {json.dumps(str(environment_file))}",
-        f"region = {json.dumps(stack.region)}",
-        f'add_host = "{_HOST}:host-gateway"',
-        f'parameter_overrides = "Architecture={architecture()}"',
-    ]
-    config_file.write_text("\n".join(lines) + "\n")
-    return config_file
+    file.write_text(json.dumps({FUNCTION: own}, indent=2) + "\n", encoding="utf-8")
+
+
+def write_local_template(built: Path, copy: Path) -> None:
+    """Write a copy of the built template for `sam local` on this machine.
+
+    The SAM CLI passes only declared variables to the function, and the template that
+    is deployed must not declare the address of an emulator.
+    """
+    document = yaml_parse(built.read_text(encoding="utf-8"))
+    function = document["Resources"][FUNCTION]["Properties"]
+    function["Environment"]["Variables"][ENDPOINT] = ""
+    document["Parameters"]["Architecture"]["Default"] = architecture()
+    # YAML reads an unquoted policy version as a date.
+    copy.write_text(json.dumps(document, default=str), encoding="utf-8")
 
 
 def architecture() -> str:
     """Return this machine's processor as the template's parameter names it."""
     return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
+
+
+if __name__ == "__main__":
+    write_local_template(BUILD / "template.yaml", BUILD / "local.json")

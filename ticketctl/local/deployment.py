@@ -36,15 +36,15 @@ def deploy(
     """
     document = yaml_parse(template.read_text(encoding="utf-8"))
     _refuse_unknown(parameters, document)
-    function = document["Resources"][FUNCTION]
-    function["Properties"]["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
+    function = document["Resources"][FUNCTION]["Properties"]
+    function["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
     simplify_alarms(document)
     # YAML reads an unquoted policy version as a date.
     body = json.dumps(document, default=str)
     _upload(clients, artifact)
     outputs = create_stack(clients.client("cloudformation"), STACK, body, parameters)
     _repair_fifo_topics(clients.client("sns"))
-    _repair_concurrency(clients.client("lambda"), outputs["WorkerFunctionName"])
+    repair_concurrency(clients.client("lambda"))
     return outputs
 
 
@@ -120,14 +120,13 @@ def _first_failure(cloudformation: Any, name: str) -> str:
     return "The deployment failed, and no resource says why."
 
 
-def _repair_concurrency(function_api: Any, function_name: str) -> None:
+def repair_concurrency(function_api: Any) -> None:
     """Give the emulator a number where it took the text of a parameter.
 
     CloudFormation hands parameters on as text, and AWS makes a number of it; the
     emulator's polling stops at the first comparison.
     """
-    answer = function_api.list_event_source_mappings(FunctionName=function_name)
-    for mapping in answer["EventSourceMappings"]:
+    for mapping in function_api.list_event_source_mappings()["EventSourceMappings"]:
         if scaling := mapping.get("ScalingConfig"):
             function_api.update_event_source_mapping(
                 UUID=mapping["UUID"], ScalingConfig=scaling

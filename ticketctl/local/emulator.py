@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psutil
 from botocore.exceptions import BotoCoreError
 
 from ticketctl.cli.errors import ToolError
@@ -27,13 +26,10 @@ from ticketctl.local.clients import REGION, Clients
 HOST: Final = "127.0.0.1"
 _LOG_TAIL_LINES: Final = 15
 
-# How some installations of Python find their own library.
-_INHERITED: Final = ("LD_LIBRARY_PATH",)
-
 
 @dataclass(frozen=True)
 class Emulator:
-    """A running emulator."""
+    """A running emulator; those of its process run the function."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -42,18 +38,9 @@ class Emulator:
     """The certificate that callers trust, if its settings make it speak TLS."""
 
     @property
-    def pid(self) -> int:
-        """The process that answers for every service."""
-        return self.process.pid
-
-    @property
     def endpoint_url(self) -> str:
         """The address of every service."""
         return f"{'https' if self.ca_bundle else 'http'}://{HOST}:{self.port}"
-
-    def workers(self) -> list[psutil.Process]:
-        """Return the processes that run the function at this moment."""
-        return psutil.Process(self.pid).children()
 
 
 @contextmanager
@@ -131,7 +118,8 @@ def _environment(port: int, home: Path) -> dict[str, str]:
         "IOT_MTLS_ENABLED": "0",
         # A socket that does not exist: the emulator removes containers it thinks its.
         "DOCKER_HOST": f"unix://{home}/no-docker",
-        **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+        # Some installations of Python find their own library by it.
+        **{name: os.environ[name] for name in os.environ if name == "LD_LIBRARY_PATH"},
     }
 
 
@@ -140,8 +128,7 @@ def _bare_interpreter(python: Path, directory: Path) -> Path:
     bare = directory / "bin" / "python"
     bare.parent.mkdir(parents=True)
     bare.symlink_to(python)
-    with suppress(FileNotFoundError):  # No virtual environment, but a whole Python.
-        shutil.copy(python.parent.parent / "pyvenv.cfg", directory)
+    shutil.copy(python.parent.parent / "pyvenv.cfg", directory)
     return bare
 
 

@@ -13,22 +13,18 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from ticketctl.cli.errors import ToolError
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD_DIRECTORY = ROOT / ".build"
-REQUIREMENTS_WITH_UV = ROOT / "requirements" / "dev.txt"
 UV_ENVIRONMENT = ROOT / ".venv-uv"
-LOG = BUILD_DIRECTORY / "install.log"
+_BUILD = ROOT / ".build"
+LOG = _BUILD / "install.log"
 
-# The lists are of words in pip's settings; uv splits the places of files at commas.
 # https://pip.pypa.io/en/stable/cli/pip_install/
 # https://docs.astral.sh/uv/reference/environment/
-_SEPARATORS = {"UV_FIND_LINKS": ","}
 _VARIABLES = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
@@ -41,7 +37,6 @@ _VARIABLES = {
 # pip trusts the machine's certificates: a proxy may need one. And it takes a package
 # from any index that has it; the hashes make that safe.
 _AS_PIP = {"UV_SYSTEM_CERTS": "true", "UV_INDEX_STRATEGY": "unsafe-best-match"}
-_BY_PRECEDENCE = ("global", "install", ":env:")
 
 
 def make_environment(directory: Path, requirements: Path) -> None:
@@ -50,15 +45,25 @@ def make_environment(directory: Path, requirements: Path) -> None:
     It has a copy of its requirements, `ready`, once it is complete.
 
     Raises:
-        ToolError: The packages, or uv, could not be installed.
+        ToolError: The packages could not be installed.
     """
-    ready = directory / "ready"
-    with _alone(directory.name):
+    ready, python = directory / "ready", directory / "bin" / "python"
+    _BUILD.mkdir(exist_ok=True)
+    with (_BUILD / f"{directory.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if ready.exists() and ready.read_bytes() == requirements.read_bytes():
             return  # Another process has just made it.
         print(f"setting up {directory} (once, some seconds)", file=sys.stderr)  # noqa: T201 - of make.
-        _venv(directory, "--without-pip")
-        uv("pip", "sync", "--require-hashes", "--python", directory, requirements)
+        venv = sys.executable, "-m", "venv", "--clear"
+        made = f"Python could not make {directory}"
+        if directory.name == UV_ENVIRONMENT.name:
+            run(*venv, directory, failed=made)
+            pip = python, "-m", "pip", "install", "--quiet", "--require-hashes"
+            options = "--disable-pip-version-check", "--requirement", requirements
+            run(*pip, *options, failed="pip could not install uv")
+        else:
+            run(*venv, "--without-pip", directory, failed=made)
+            uv("pip", "sync", "--require-hashes", "--python", directory, requirements)
         shutil.copyfile(requirements, ready)
 
 
@@ -66,24 +71,20 @@ def uv(*arguments: str | Path) -> None:
     """Run uv, with pip's settings where uv has none of its own.
 
     Raises:
-        ToolError: uv failed, or could not be installed.
+        ToolError: uv failed, or is not installed.
     """
-    environment = os.environ | settings()
-    command = (UV_ENVIRONMENT / "bin" / "uv", "--quiet", *arguments)
-    failed = f"uv could not install {arguments[-1]}"
-    _run(command, failed=failed, environment=environment)
+    command = UV_ENVIRONMENT / "bin" / "uv", "--quiet", *arguments
+    run(*command, failed=f"uv could not install {arguments[-1]}", **settings())
 
 
 def settings() -> dict[str, str]:
     """Return the variables that give pip's settings to uv.
 
     Raises:
-        ToolError: uv could not be installed.
+        ToolError: uv is not installed.
     """
-    _install_uv()
-    pip = (UV_ENVIRONMENT / "bin" / "python", "-m", "pip", "config", "list")
-    listed = _run(pip, failed="pip does not tell its settings")
-    return uv_variables(listed, os.environ)
+    pip = UV_ENVIRONMENT / "bin" / "python", "-m", "pip", "config", "list"
+    return uv_variables(run(*pip, failed="pip does not tell its settings"), os.environ)
 
 
 def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -92,12 +93,12 @@ def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
     A variable that is set wins.
     """
     found = {**_AS_PIP}
-    for section in _BY_PRECEDENCE:
-        prefix = re.escape(section)
-        for option, value in re.findall(rf"(?m)^{prefix}\.(.+?)=(.*)$", listed):
+    for section in ("global", "install", ":env:"):  # The last one wins.
+        for option, value in re.findall(rf"(?m)^{section}\.(.+?)=(.*)$", listed):
             if variable := _VARIABLES.get(option):
-                words = ast.literal_eval(value).split()
-                found[variable] = _SEPARATORS.get(variable, " ").join(words)
+                # uv splits the places of files at commas, and all else as pip does.
+                separator = "," if option == "find-links" else " "
+                found[variable] = separator.join(ast.literal_eval(value).split())
     return {name: value for name, value in found.items() if name not in environment}
 
 
@@ -111,42 +112,21 @@ def reason(output: str) -> str:
     return next(iter((*errors, *output.strip().splitlines())), "no reason given")
 
 
-def _install_uv() -> None:
-    pinned = _pinned_uv()
-    ready = UV_ENVIRONMENT / "ready"
-    with _alone(UV_ENVIRONMENT.name):
-        if ready.exists() and ready.read_text() == pinned:
-            return
-        _venv(UV_ENVIRONMENT)
-        requirements = UV_ENVIRONMENT / "requirements.txt"
-        requirements.write_text(pinned)
-        pip = (UV_ENVIRONMENT / "bin" / "python", "-m", "pip", "install", "--quiet")
-        options = ("--disable-pip-version-check", "--require-hashes", "--no-deps")
-        command = (*pip, *options, "--requirement", requirements)
-        _run(command, failed="pip could not install uv")
-        requirements.rename(ready)
+def run(*command: str | Path, failed: str, **variables: str) -> str:
+    """Run a program with these variables, too; return its output.
 
-
-def _pinned_uv() -> str:
-    """Return the lines that pin uv, with its hashes."""
-    text = REQUIREMENTS_WITH_UV.read_text()
-    [lines] = re.findall(r"^uv==(?:.*\\\n)+.*\n", text, re.MULTILINE)
-    return str(lines)
-
-
-def _venv(directory: Path, *options: str) -> None:
-    command = [sys.executable, "-m", "venv", "--clear", *options, str(directory)]
-    _run(command, failed=f"Python could not make {directory}")
-
-
-def _run(
-    command: Sequence[str | Path],
-    *,
-    failed: str,
-    environment: Mapping[str, str] | None = None,
-) -> str:
+    Raises:
+        ToolError: It failed, with these words before its own, or it is not installed.
+    """
+    if not Path(command[0]).exists():
+        raise ToolError(f"There is no {command[0]}: `make setup` installs it.")
     result = subprocess.run(  # noqa: S603 - no shell, and no argument from outside.
-        command, check=False, capture_output=True, text=True, env=environment, cwd=ROOT
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | variables,
+        cwd=ROOT,
     )
     if result.returncode:
         output = result.stderr + result.stdout
@@ -156,17 +136,7 @@ def _run(
     return result.stdout
 
 
-@contextmanager
-def _alone(name: str) -> Iterator[None]:
-    """Let other processes wait that make the same environment."""
-    BUILD_DIRECTORY.mkdir(exist_ok=True)
-    with (BUILD_DIRECTORY / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def main() -> None:
-    """Make an environment: directory, requirements. Or print the settings for uv."""
+if __name__ == "__main__":
     try:
         if sys.argv[1:]:
             make_environment(*map(Path, sys.argv[1:]))
@@ -175,7 +145,3 @@ def main() -> None:
                 print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - a shell reads it.
     except ToolError as error:
         sys.exit(str(error))
-
-
-if __name__ == "__main__":
-    main()

@@ -13,11 +13,11 @@ from ticketctl.aws.announcements import line_of
 from ticketctl.aws.queues import messages_on
 from ticketctl.aws.topic import subscribe
 from ticketctl.cli.output import console, counted
-from ticketctl.local.bridge import bridge
+from ticketctl.local.bridge import bridge, has_bridge
 from ticketctl.local.connection_files import (
     SHELL_FILE,
     lock,
-    write_sam_files,
+    write_function_file,
     write_shell_file,
 )
 from ticketctl.local.stack import LocalStack, local_stack
@@ -43,6 +43,16 @@ The AWS CLI and your own programs meet the same system there.
 Numbers appear here as they come.
 Stop with Ctrl-C: the tickets are gone then, for they are in memory only.
 """
+
+
+_INVOCATION: Final = """
+After `make build`, invoke the function in a container, on any of events/:
+
+  make invoke EVENT=events/batch.json"""
+
+_NO_ENGINE: Final = """
+No container engine was found (no network `docker0`), so `sam local invoke` would not
+reach this system: start Docker, and then `make up` again."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +89,10 @@ class Session:
             self.start(_parameters(fifo=fifo), progress=_step) as stack,
             bridge(stack.emulator.port),
         ):
-            write_sam_files(stack)
+            write_function_file(stack)
             write_shell_file(stack)
-            try:
-                _print_places(stack)
-                _stay(_listen(stack))
-            finally:
-                SHELL_FILE.unlink(missing_ok=True)
+            _print_places(stack)
+            _stay(_listen(stack))
 
 
 def _parameters(*, fifo: bool) -> Mapping[str, str]:
@@ -110,12 +117,7 @@ def _print_places(stack: LocalStack) -> None:
     places = {"endpoint": stack.endpoint_url, "region": stack.region}
     for name, value in (*sorted(stack.outputs.items()), *places.items()):
         console().print(Text(f"{name:<26} {value}"))
-    console().print(
-        Text(
-            "\nAfter `make build`, invoke the function in a container:\n\n"
-            "  make invoke EVENT=events/batch.json"
-        ),
-    )
+    console().print(Text(_INVOCATION if has_bridge() else _NO_ENGINE))
 
 
 def _stay(run: Run) -> None:

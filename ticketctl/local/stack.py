@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import REGION, Clients
@@ -25,21 +25,13 @@ class LocalStack:
     emulator: Emulator
     clients: Clients
     outputs: Mapping[str, str]
+    name: ClassVar[str] = STACK
+    region: ClassVar[str] = REGION
 
     @property
     def endpoint_url(self) -> str:
         """The address of every service."""
         return self.emulator.endpoint_url
-
-    @property
-    def name(self) -> str:
-        """The stack's name."""
-        return STACK
-
-    @property
-    def region(self) -> str:
-        """The only region that holds anything."""
-        return REGION
 
     @property
     def function_name(self) -> str:
@@ -49,24 +41,6 @@ class LocalStack:
     def client(self, service_name: str) -> Any:
         """Return the boto3 client of a service, such as `sqs`."""
         return self.clients.client(service_name)
-
-    def function_logs(self) -> list[str]:
-        """Return the function's log lines, oldest first.
-
-        They appear when an invocation ends, a moment after its effects.
-        """
-        function = self.client("lambda").get_function_configuration(
-            FunctionName=self.function_name
-        )
-        logs = self.client("logs")
-        pages = logs.get_paginator("filter_log_events").paginate(
-            logGroupName=function["LoggingConfig"]["LogGroup"]
-        )
-        try:
-            return [event["message"] for page in pages for event in page["events"]]
-        except logs.exceptions.ResourceNotFoundException:
-            # A group that is not in the template comes with the first invocation.
-            return []
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """DynamoDB, as far as the shipped and the known-bad algorithms rely on it."""
 
 import operator
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -62,10 +62,6 @@ class DynamoDB:
             "transact_write_items": self._transactions.run,
         }
         return operations[operation](request)
-
-    def state(self) -> Hashable:
-        """Return the remembered tokens and their transactions."""
-        return self._transactions.state()
 
     def _query(self, request: Request) -> Answer:
         table = request["TableName"]

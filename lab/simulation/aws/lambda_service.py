@@ -4,7 +4,7 @@ Source: Lambda developer guide, "Handling errors for an SQS event source".
 """
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -55,8 +55,8 @@ class Poller:
     """Starts an execution environment, and returns its handler."""
     batch_size: int
     deletion_latency: Callable[[], float]
-    cache_state: Callable[[], Hashable] = lambda: ()
-    """Stands for the state that a warm execution environment keeps."""
+    on_idle: Callable[[], object] = lambda: None
+    """Called while a warm execution environment waits: its clock may jump."""
     on_return: Callable[[str, Sequence[Message], set[str]], None] = lambda *_: None
     """Called with an invocation's name, its batch, and the ids of its failures."""
     invocations: int = 0
@@ -66,7 +66,7 @@ class Poller:
     def run(self) -> None:
         """Poll for ever."""
         while True:
-            self.scheduler.restart(self.invocations, self._warm_state())
+            self._idle()
             batch = self.queue.receive(self.batch_size)
             if batch:
                 self._add_duplicate(batch)
@@ -95,8 +95,9 @@ class Poller:
                 self._put_back(batch)
             batch.append(duplicate)
 
-    def _warm_state(self) -> Hashable:
-        return self.cache_state() if self.warm_handler else None
+    def _idle(self) -> None:
+        if self.warm_handler:
+            self.on_idle()
 
     def _put_back(self, batch: list[Message]) -> None:
         """Let another poller receive the batch."""
@@ -107,10 +108,9 @@ class Poller:
     def _work(self, batch: list[Message]) -> None:
         shown = [(message.id, message.receives) for message in batch]
         self.history.note("receives", shown)
-        self.scheduler.observe(tuple(shown))
         failed = self._invoke({"Records": [record_of(message) for message in batch]})
         self.on_return(f"{self.name}.{self.invocations}", batch, failed)
-        self.scheduler.observe((tuple(sorted(failed)), self._warm_state()))
+        self._idle()
         self.scheduler.sleep(self.deletion_latency())
         for message in batch:
             if message.id in failed:

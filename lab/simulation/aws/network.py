@@ -109,8 +109,6 @@ class Network:
         if fault and fault.value.effect is Effect.AFTER:
             self._end(fault)
         self.history.note(f"< {operation}", answer)
-        if self.choices.are_exhaustive:
-            self.scheduler.observe(str(answer))
         if isinstance(answer, ServiceError):
             raise answer
         return answer
@@ -132,9 +130,6 @@ class Network:
             f"{caller.name}/{caller.calls}",
             lambda: self._serve(serve, future),
             delay,
-            observed=f"{serve.args} {serve.keywords}"
-            if self.choices.are_exhaustive
-            else (),
         )
         if late:
             self._end(late, self.read_timeout if late.value.times_out else 0.0)

@@ -1,7 +1,7 @@
 """SQS standard queues: delivery at least once, in any order; a dead-letter queue."""
 
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar, Final
@@ -116,21 +116,6 @@ class Queue:
         self.messages.clear()
         for message in moved:
             queue.send(message.body, message.attributes, message.group, message.token)
-
-    def state(self) -> Hashable:
-        """Return the messages and their visibility."""
-        return tuple(
-            sorted(
-                (
-                    message.id,
-                    message.body,
-                    message.receives,
-                    message.visible_at,
-                    str(message.attributes),
-                )
-                for message in self.messages.values()
-            )
-        )
 
     def _take_in(self, message: Message) -> None:
         message.visible_at = self.scheduler.now

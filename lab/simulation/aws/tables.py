@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
@@ -110,15 +110,6 @@ class Tables:
     def items(self, table: str) -> list[Item]:
         """Return every committed item of a table."""
         return list(self._items.get(table, {}).values())
-
-    def state(self) -> Hashable:
-        """Return the items of the tables, without the used throughput."""
-        held = sorted(
-            (name, str(key), str(item))
-            for name, table in self._items.items()
-            for key, item in table.items()
-        )
-        return tuple(held), tuple(sorted(map(str, self.locked)))
 
     def write(self, address: Address, item: Item | None) -> None:
         """Write or delete an item that was decided on."""

@@ -6,7 +6,7 @@ Sources: DynamoDB developer guide, "DynamoDB transactions: how it works"; "Distr
 Transactions at Scale in Amazon DynamoDB", USENIX ATC 2023.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -61,12 +61,6 @@ class Transactions:
         entry.done_at = self._tables.scheduler.now
         return answer
 
-    def state(self) -> Hashable:
-        """Return the remembered tokens and their transactions."""
-        return tuple(
-            sorted((token, str(entry)) for token, entry in self._tokens.items())
-        )
-
     def _is_replay(self, token: str, content: Mapping[str, Any]) -> bool:
         entry = self._tokens.get(token)
         if entry is None or self._tables.scheduler.now - entry.done_at >= TOKEN_SECONDS:
@@ -83,7 +77,6 @@ class Transactions:
         reasons: dict[Address, Reason] = {}
         tables = self._tables
         ordered = tables.choices.order(actions)
-        self._observe(tuple(action.address for action in ordered))
         steps = tables.latency.steps(tables.choices, len(ordered))
         for position, action in enumerate(ordered):
             if position:
@@ -94,7 +87,6 @@ class Transactions:
             else:
                 reasons[action.address] = reason
                 tables.on_failed_action(action.address, reason["Code"])
-                self._observe((action.address, str(reason)))
         if reasons:
             self._cancel(actions, held, reasons, steps)
         self._pause(steps.decision)
@@ -151,7 +143,6 @@ class Transactions:
             {action.address: action.item for action in actions if action.item}
         )
         ordered = tables.choices.order(actions)
-        self._observe(tuple(action.address for action in ordered))
         for action in ordered:
             tables.scheduler.sleep(steps.item())
             if action.item:
@@ -162,7 +153,3 @@ class Transactions:
         """Sleep; where a decision takes no time, no other task runs in between."""
         if seconds:
             self._tables.scheduler.sleep(seconds)
-
-    def _observe(self, fact: Hashable) -> None:
-        """Add an observation of a transaction to the state of its task."""
-        self._tables.scheduler.observe(fact)

@@ -1,1 +1,1 @@
-"""The scheduler, its choices, and the exhaustive exploration."""
+"""The scheduler and its choices."""

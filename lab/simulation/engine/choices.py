@@ -1,4 +1,4 @@
-"""The choices of a history: drawn from a seed, or, in an exploration, all in turn."""
+"""The choices of a history, drawn from a seed."""
 
 import random
 from collections.abc import Sequence
@@ -9,9 +9,6 @@ Thing = TypeVar("Thing")
 
 class Choices:
     """Draws the choices of the services and the network from a seed."""
-
-    are_exhaustive = False
-    """Whether every possibility is tried in turn; then nothing takes time."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 - a history, not a secret.

@@ -6,7 +6,7 @@ scheduler switches to another task.
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -22,8 +22,6 @@ class Scheduler:
     def __init__(self, choices: Choices) -> None:
         self.now = 0.0
         self.steps = 0
-        self.before_choice: Callable[[], None] = lambda: None
-        """Called before every choice of the next task."""
         self._choices = choices
         self._serials = count()
         self._ready: list[Wakeup] = []
@@ -34,23 +32,20 @@ class Scheduler:
 
     # Called by tasks.
 
-    def spawn(  # noqa: PLR0913 - few callers need the last two.
+    def spawn(
         self,
         process: Process,
         name: str,
         action: Callable[[], object],
         delay: float = 0.0,
         *,
-        observed: Hashable = (),
         is_local: bool = False,
     ) -> None:
         """Start a task, which may be chosen after a delay.
 
-        Its name is unique among the living tasks. `observed` stands for the
-        action's parameters. A local action begins with nothing that other tasks see.
+        A local action begins with nothing that other tasks see.
         """
         task = Task(self._hub, process, name, action)
-        task.observed = observed
         process.tasks.append(task)
         self._processes.setdefault(process)
         self._at(self.now + delay, task).is_local = is_local
@@ -75,17 +70,6 @@ class Scheduler:
         if future.waiting is not None and not future.waiting.cancelled:
             future.waiting.cancelled = True
             self._at(self.now, future.waiting.task).is_local = True
-
-    def observe(self, fact: Hashable) -> None:
-        """Add a response to the observations of the running task."""
-        task = self._running()
-        task.observed = hash((task.observed, fact))
-
-    def restart(self, *facts: Hashable) -> None:
-        """Start the running task over, with a state that these facts stand for."""
-        task = self._running()
-        task.observed = facts
-        task.turns = 0
 
     def kill(self, process: Process) -> None:
         """End every task of the process where it stands.
@@ -114,7 +98,6 @@ class Scheduler:
         while (wakeup := self._next()) is not None:
             self.steps += 1
             wakeup.cancelled = True
-            wakeup.task.turns += 1
             wakeup.task.switch()
             self._end_killed()
 
@@ -122,25 +105,6 @@ class Scheduler:
     def process(self) -> Process:
         """The process of the running task."""
         return self._running().process
-
-    def state(self) -> Hashable:
-        """Return the state of all tasks.
-
-        A task's state is a function of the responses it received and of the number of
-        its turns, so these stand for the task.
-        """
-        turns = self._ready + [wakeup for _, _, wakeup in self._later]
-        times = {
-            wakeup.task: wakeup.time for wakeup in turns if not self._is_over(wakeup)
-        }
-        tasks = [task for process in self._processes for task in process.tasks]
-        return tuple(
-            sorted(
-                (times.get(task, FOREVER), task.name, task.turns, hash(task.observed))
-                for task in tasks
-                if not task.dead
-            )
-        )
 
     def _running(self) -> Task:
         task = getcurrent()
@@ -171,7 +135,6 @@ class Scheduler:
                 if wakeup.is_local:
                     return self._ready.pop(position)
             if self._ready:
-                self.before_choice()
                 return self._ready.pop(self._choices.pick(len(self._ready)))
             while self._later and self._is_over(self._later[0][2]):
                 heapq.heappop(self._later)

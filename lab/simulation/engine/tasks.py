@@ -1,6 +1,6 @@
 """Tasks, the processes that they belong to, and the futures that they wait for."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -39,9 +39,6 @@ class Task(greenlet):
         super().__init__(action, hub)
         self.process = process
         self.name = name
-        self.observed: Hashable = ()
-        """Stands for every response that the task received."""
-        self.turns = 0
 
 
 @dataclass(eq=False, slots=True)

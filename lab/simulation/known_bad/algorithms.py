@@ -172,22 +172,20 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         has_key_records=False,
         deletes_tickets=True,
     ),
+    Algorithm(
+        "a replay found beside a conflict is not announced",
+        allocation.leaving_replays_to_the_holder,
+        Check.DELETED_EARLY,
+    ),
 )
 
 RARE: Final = (
     "the chain of a run's first ticket",
     "a cap is refused on a half-seen block",
     "a rival comes after the others",
+    "a replay found beside a conflict is not announced",
 )
 """They take more seeds than `make test` plays; `make known-bad` plays them."""
-
-REPLAY_LEFT_TO_THE_HOLDER: Final = Algorithm(
-    "a replay found beside a conflict is not announced",
-    allocation.leaving_replays_to_the_holder,
-    Check.DELETED_EARLY,
-)
-"""Its interleaving is so rare that only the exhaustive exploration must find it."""
-
 STALE_READS: Final = Algorithm(
     "a stale read is checked by the condition", adapters.reading_stale
 )

@@ -7,7 +7,6 @@ The rules that a schema cannot express are written here once more.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -59,7 +58,6 @@ class Request:
     """The highest number that it accepts."""
 
 
-@lru_cache(maxsize=256)  # An exploration sends the same bodies in every world.
 def parse(body: str) -> Request | None:
     """Return the request; None for poison."""
     given = _object(body)

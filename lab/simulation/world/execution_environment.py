@@ -3,7 +3,7 @@
 import logging
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from ticket_numbering.worker.turns import Turns
 from ticket_numbering.worker.worker import Worker
 
 SALT: Final = "AAAAAAAAAAAAAAAAAAAAAA"
-"""Of every ticket: a random one would make equal states differ."""
+"""Of every ticket: a random one would make equal seeds differ."""
 
 CHANGES: Final = 0.1
 """The share of readings at which the clock has jumped or stands still."""
@@ -110,17 +110,6 @@ class ExecutionEnvironment:
     cache: SequenceCache = field(default_factory=SequenceCache)
     """Of the current execution environment; a cold start empties it."""
     dead_letter_queue: str = SETTINGS.dead_letter_queue_url
-
-    def cache_state(self) -> Hashable:
-        """Return the state of the sequence cache.
-
-        The backoff is left out: where the state is asked for, nothing takes time.
-        """
-        now = self.clock.now()
-        return tuple(
-            (project_id, self.cache.head(project_id, now))
-            for project_id in self.cache.entries
-        )
 
     def store(self) -> DynamoDBTicketStore:
         """Return the real adapter of DynamoDB."""

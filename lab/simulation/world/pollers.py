@@ -70,5 +70,5 @@ def _build(services: Services, number: int, algorithm: Algorithm) -> Poller:
         lambda: algorithm.build(environment),
         scenario.batch_size,
         lambda: scenario.latency.sample(choices),
-        environment.cache_state,
+        environment.clock.now,
     )

@@ -1,7 +1,5 @@
 """The services of one history, and the network to them."""
 
-from collections.abc import Hashable
-
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
 from simulation.aws.fifo_queues import FifoQueue
@@ -33,7 +31,7 @@ class Services:
             scenario.latency,
             history,
             slow_calls=scenario.slow_calls,
-            redelivery=0.0 if choices.are_exhaustive else scenario.visibility_seconds,
+            redelivery=scenario.visibility_seconds,
         )
         self.scenario, self.choices, self.scheduler = scenario, choices, scheduler
         self.faults, self.history = faults, history
@@ -57,18 +55,3 @@ class Services:
             partial_reasons=scenario.partial_reasons,
         )
         self.dynamodb = DynamoDB(self.tables)
-
-    def state(self) -> Hashable:
-        """Return the state of all services.
-
-        The used throughput is left out: configurations stay far below its limit.
-        """
-        published = self.topic.published.items()
-        return (
-            self.tables.state(),
-            # Without a retry no token is sent again.
-            self.dynamodb.state() if self.network.attempts > 1 else (),
-            self.queue.state(),
-            self.dead_letters.state(),
-            tuple(sorted((event, *sorted({*bodies})) for event, bodies in published)),
-        )

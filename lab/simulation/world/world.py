@@ -1,7 +1,7 @@
 """One history: producers, a queue, workers, an operator, and faults."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -146,15 +146,6 @@ class World:
         finally:
             self.scheduler.end()
         return None
-
-    def state(self) -> Hashable:
-        """Return the state, on which all later events depend."""
-        return (
-            self.scheduler.now,
-            self.scheduler.state(),
-            self.services.state(),
-            tuple(sorted(self.monitor.numbered.items())),
-        )
 
     def _counts(self) -> Counter[str]:
         return Counter(

@@ -14,6 +14,7 @@ import pytest
 
 from tests.e2e.conftest import PATIENCE_SECONDS, wait_until
 from ticketctl.local.artifact import ROOT
+from ticketctl.local.bridge import has_bridge
 from ticketctl.local.connection_files import SHELL_FILE
 
 pytestmark = pytest.mark.emulator
@@ -79,6 +80,7 @@ class TestTour:
         """Every command of the tour does its part."""
         first = said('ticketctl send --project MINE --title "First" --wait', tmp_path)
         assert "MINE-1" in first
+        assert ("start Docker" in printed.read_text()) is not has_bridge()
         # A second system would take over the first one's addresses.
         assert "runs already" in said("ticketctl up", ROOT, status=2)
         said(f"ticketctl sample {TICKETS} --poison {POISON} > t.jsonl", tmp_path)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.conftest import USERS_SHELL, System, wait_until
 from tests.support.builders import ticket_fields
+from tests.support.proxy import workers
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import Clients
@@ -34,7 +35,7 @@ class TestIsolation:
     """The machine and its network do not reach the system."""
 
     def test_emulator_listens_on_loopback_only(self, deployed: LocalStack) -> None:
-        emulator = psutil.Process(deployed.emulator.pid)
+        emulator = psutil.Process(deployed.emulator.process.pid)
 
         addresses = {
             (connection.laddr.ip, connection.laddr.port)
@@ -52,7 +53,7 @@ class TestIsolation:
         system.send(ticket_fields(project))
         system.wait_for(lambda: system.events(project))
 
-        environment = system.stack.emulator.workers()[0].environ()
+        environment = workers(system.stack.emulator)[0].environ()
 
         assert "TICKETS_TABLE" in environment
         assert environment["AWS_ENDPOINT_URL"] == system.stack.endpoint_url
@@ -117,7 +118,7 @@ class TestFailure:
                 running_emulator() as emulator,
                 Clients(emulator.endpoint_url) as clients,
             ):
-                psutil.Process(emulator.pid).kill()
+                emulator.process.kill()
                 clients.client("sqs").list_queues()
 
         with pytest.raises(ToolError, match="died, and all tickets with it"):
@@ -135,9 +136,9 @@ class TestStop:
             with local_stack() as stack:
                 queue_url = stack.outputs["CreateTicketQueueUrl"]
                 stack.client("sqs").send_message(QueueUrl=queue_url, MessageBody="{}")
-                wait_until(stack.emulator.workers)
-                processes.append(psutil.Process(stack.emulator.pid))
-                processes.extend(stack.emulator.workers())
+                wait_until(lambda: workers(stack.emulator))
+                processes.append(psutil.Process(stack.emulator.process.pid))
+                processes.extend(workers(stack.emulator))
                 homes.append(stack.emulator.home)
                 raise KeyboardInterrupt
 
@@ -152,7 +153,7 @@ class TestStop:
         code = (
             "from ticketctl.local.emulator import running_emulator\n"
             "with running_emulator() as emulator:\n"
-            "    print(emulator.pid, emulator.home, flush=True)\n"
+            "    print(emulator.process.pid, emulator.home, flush=True)\n"
             "    input()\n"
         )
         with subprocess.Popen(  # noqa: S603 - fixed arguments.

@@ -46,7 +46,7 @@ def test_messages_are_numbered_announced_stored_and_logged(
 
 def outcome_of(system: System, sent: Request) -> dict[str, Any]:
     """Return the log's lines on a message so far."""
-    lines = [line for line in system.stack.function_logs() if sent.message_id in line]
+    lines = [line for line in system.logs() if sent.message_id in line]
     outcome: dict[str, Any] = json.loads(
         lines[0][lines[0].index("{") :] if lines else "{}"
     )

@@ -43,7 +43,7 @@ from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE
-from ticketctl.local.trim import SERVICES
+from ticketctl.local.artifact import SERVICES
 
 SEVEN = Reply({"Items": [{"number": {"N": "7"}}]})
 

@@ -1,1 +1,0 @@
-"""Exhaustive exploration of small configurations, and random walks to check it."""
