@@ -6,11 +6,14 @@
 #
 # It deletes the table in that place after the backup of TABLE is available, and restores the backup there. TABLE and
 # the backup stay. After an error or Ctrl-C run it again: it goes on, and never deletes what came from TABLE.
-# Use the variables of docs/on-call.md.
+# It needs the variables of docs/on-call.md, and a stopped worker.
 
 set -eu
 export AWS_PAGER=
 place=$1 table=${2-} items=${3-}
+
+state=$(aws lambda list-event-source-mappings --event-source-arn "${CREATE_TICKET_QUEUE_ARN:?}" --query 'EventSourceMappings[].State' --output text)
+[ "$state" = Disabled ] || { echo "first stop the worker: its mapping is $state" >&2 && exit 1; }
 
 # An error is none of the table: it must not look as if nothing were there.
 look() {

@@ -77,7 +77,7 @@ def shell(folder: Path) -> Iterator[int]:
             os.close(terminal)
 
 
-@pytest.mark.parametrize("line", [*WAITING, f"sh {SWAP} place restored"])
+@pytest.mark.parametrize("line", [*WAITING, f"CREATE_TICKET_QUEUE_ARN=arn sh {SWAP} place restored"])
 def test_nothing_more_runs_when_ctrl_c_comes_once(line: str, tmp_path: Path) -> None:
     aws = program(tmp_path, AWS)
 
@@ -100,6 +100,7 @@ case "$2 $*" in
 describe-table*) [ -e place ] || { echo ResourceNotFoundException; exit 254; } ;;
 esac
 case "$2 $*" in
+list-event-source-mappings*) cat worker ;;
 describe-table*Source*) cat place ;;
 describe-table*) echo ACTIVE ;;
 create-backup*) rm -f backup; echo arn:backup ;;
@@ -114,9 +115,9 @@ esac
 
 def swap(folder: Path, *words: str, **failing: str) -> int:
     """Run the script on the tables of a folder, and return its status."""
-    variables = {"PATH": f"{folder}:/usr/bin:/bin", **failing}
+    variables = {"PATH": f"{folder}:/usr/bin:/bin", "CREATE_TICKET_QUEUE_ARN": "arn"}
     command = ["/bin/sh", str(SWAP), "place", *words]
-    return subprocess.run(command, cwd=folder, env=variables, check=False).returncode  # noqa: S603
+    return subprocess.run(command, cwd=folder, env=variables | failing, check=False).returncode  # noqa: S603
 
 
 class TestSwap:
@@ -126,13 +127,14 @@ class TestSwap:
     def folder(self, tmp_path: Path) -> Path:
         program(tmp_path, TABLES)
         (tmp_path / "sleep").symlink_to("/bin/true")
+        (tmp_path / "worker").write_text("Disabled\n")
         (tmp_path / "place").write_text("None\n")
         (tmp_path / "items").write_text("0\n")
         return tmp_path
 
     @pytest.mark.parametrize("words", [[], ["with-items"]])
     @pytest.mark.parametrize("failing", ["UNSENT", "UNHEARD"])
-    @pytest.mark.parametrize("number", range(1, 11))
+    @pytest.mark.parametrize("number", range(1, 12))
     def test_swap_goes_on_when_a_call_failed_or_its_answer_was_lost(
         self, folder: Path, number: int, failing: str, words: list[str]
     ) -> None:
@@ -146,7 +148,13 @@ class TestSwap:
     def test_nothing_is_done_when_the_state_of_the_place_is_unknown(
         self, folder: Path
     ) -> None:
-        assert swap(folder, "restored", UNSENT="1") == 1
+        assert swap(folder, "restored", UNSENT="2") == 1
+        assert len((folder / "calls").read_text().splitlines()) == 2
+
+    def test_nothing_is_done_when_the_worker_is_not_stopped(self, folder: Path) -> None:
+        (folder / "worker").write_text("Enabled\n")
+
+        assert swap(folder, "restored", "with-items") == 1
         assert len((folder / "calls").read_text().splitlines()) == 1
 
     def test_table_with_items_stays_unless_a_word_says_so(self, folder: Path) -> None:
@@ -167,4 +175,5 @@ class TestSwap:
         for line in (folder / "calls").read_text().splitlines():
             words = tuple(line.split())
             check_aws(words)
-            assert restore.allows(":".join(called(words)), "the tickets")
+            on = "all" if "lambda" in words else "the tickets"
+            assert restore.allows(":".join(called(words)), on)
