@@ -83,9 +83,17 @@ def _without_data(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def address_problems(
-    topic_arns: Sequence[str], addresses: Sequence[Mapping[str, Any]]
+    topic_arns: Sequence[str],
+    addresses: Sequence[Mapping[str, Any]],
+    parameters: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield a line for each address that alarms do not reach."""
+    """Yield a line for each address that alarms do not reach, or may not one day."""
+    key, other_topic = map(parameters.get, ("KmsKeyArn", "AlarmTopicArn"))
+    if topic_arns and key and not other_topic:
+        yield (
+            "a disabled KmsKeyArn silences AlarmEmail too: "
+            "set AlarmTopicArn to a topic under another key"
+        )
     if topic_arns and not addresses:
         yield "nobody subscribes to the alarm topic: AlarmEmail gets no alarm"
     for one in addresses:

@@ -126,7 +126,7 @@ def _of_stack(
         problems += delivery_problems(mappings, aliases)
     problems += alarm_problems(alarms or ())
     if addresses is not None:
-        problems += address_problems(alarm_topics, addresses)
+        problems += address_problems(alarm_topics, addresses, stack.parameters)
     states = mappings, aliases, alarms, addresses
     return dict(zip(_UNKNOWN, states, strict=True)), problems
 
