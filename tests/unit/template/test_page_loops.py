@@ -145,26 +145,26 @@ class TestSwap:
         assert swap(folder, "restored", *words) == 0
         assert not (folder / "lost").exists()
 
-    def test_nothing_is_done_when_the_state_of_the_place_is_unknown(
+    @pytest.mark.parametrize(
+        ("worker", "unsent", "calls"), [("Enabled", "", 1), ("Disabled", "2", 2)]
+    )
+    def test_nothing_is_done_when_the_worker_runs_or_the_place_is_unknown(
+        self, folder: Path, worker: str, unsent: str, calls: int
+    ) -> None:
+        (folder / "worker").write_text(f"{worker}\n")
+
+        assert swap(folder, "restored", "with-items", UNSENT=unsent) == 1
+        assert len((folder / "calls").read_text().splitlines()) == calls
+
+    def test_table_goes_only_when_it_is_empty_unless_a_word_says_so(
         self, folder: Path
     ) -> None:
-        assert swap(folder, "restored", UNSENT="2") == 1
-        assert len((folder / "calls").read_text().splitlines()) == 2
-
-    def test_nothing_is_done_when_the_worker_is_not_stopped(self, folder: Path) -> None:
-        (folder / "worker").write_text("Enabled\n")
-
-        assert swap(folder, "restored", "with-items") == 1
-        assert len((folder / "calls").read_text().splitlines()) == 1
-
-    def test_table_with_items_stays_unless_a_word_says_so(self, folder: Path) -> None:
         (folder / "items").write_text("1\n")
 
         assert swap(folder) == swap(folder, "restored") == 1
         assert (folder / "place").read_text() == "None\n"
         assert swap(folder, "restored", "with-items") == 0
-
-    def test_empty_table_goes_when_none_takes_its_place(self, folder: Path) -> None:
+        (folder / "items").write_text("0\n")
         assert swap(folder) == 0
         assert not (folder / "place").exists()
 
