@@ -51,14 +51,3 @@ def test_status_counts_messages_and_names_the_alarm_that_is_on(
     assert int(alias["version"]) > 0
     assert text.status == 1
     assert f"{alarm_on} since " in text.out
-
-
-def test_shell_finds_the_stack_by_its_variables(system: System, ctl: Ctl) -> None:
-    ended = ctl("env")
-
-    lines = ended.out.splitlines()
-    assert ended.status == 0
-    assert f"export TICKETCTL_STACK={system.stack.name}" in lines
-    assert (
-        f"export TICKETS_TABLE_NAME={system.stack.outputs['TicketsTableName']}" in lines
-    )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic.alias_generators import to_pascal
 
-from tests.support.controls import ALARM_TOPIC, ALIAS, GONE
+from tests.support.controls import ALARM_TOPIC, ALIAS
 from tests.support.rights import granted
 from tests.support.stage import Stage
 from ticketctl.aws.stack import find_stack
@@ -29,19 +29,12 @@ def state() -> dict[str, Any]:
     return status_of(find_stack("numbers", "eu-west-1", None))
 
 
-@pytest.mark.parametrize(
-    ("deleted", "said"),
-    [({"mapping": GONE}, "its mapping is MISSING"), ({"alias": None}, ALIAS)],
-)
-def test_deleted_resource_on_the_way_to_the_worker_is_a_problem(
-    deleted: dict[str, Any], said: str, stage: Stage
-) -> None:
-    for name, value in deleted.items():
-        setattr(stage.controls, name, value)
+def test_deleted_alias_is_a_problem(stage: Stage) -> None:
+    stage.controls.alias = None
 
     [problem] = state()["problems"]
 
-    assert problem.endswith(said)
+    assert problem.endswith(ALIAS)
 
 
 def test_status_needs_the_rights_of_its_row_and_no_other(stage: Stage) -> None:

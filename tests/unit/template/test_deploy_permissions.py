@@ -1,7 +1,4 @@
-"""The policy of `docs/install.md` is enough for a deployment, and for no more.
-
-`make template` has a linter for its resources and conditions.
-"""
+"""The policy of `docs/install.md` is enough for a deployment, and for no more."""
 
 import json
 from collections.abc import Iterator
