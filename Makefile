@@ -146,9 +146,10 @@ unit-lambda: BIN := .venv-3.13/bin
 unit-lambda: .venv-3.13/ready  ## Run the unit tests on Lambda's Python, 3.13, in a minute.
 	$(PYTEST) --quiet tests/unit
 
-template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, and scan it for security, in half a minute.
+template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, scan it for security, and lint the policies, in half a minute.
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint
 	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
+	PYTHONWARNINGS=ignore::UserWarning:parliament .venv-scan/bin/parliament --minimum_severity MEDIUM --files docs/examples/check-permissions.json,docs/examples/deploy-permissions.json
 
 # A build uses what an earlier one left in `build`.
 wheel:  ## Build the wheel, install it in an environment of its own, and import all of it, in half a minute.

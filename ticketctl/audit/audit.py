@@ -74,6 +74,12 @@ class AuditReport:
         """All findings, by project."""
         return [finding for project in self.projects for finding in project.findings]
 
+    @property
+    def is_clean(self) -> bool:
+        """Whether the promise holds; nothing shows that if there is nothing to read."""
+        is_empty = self.reading.tickets_read == self.reading.keys_read == 0
+        return not (self.findings or is_empty)
+
     def heads(self, known: Iterable[Head] = ()) -> list[Head]:
         """Read the end of each segment of the chain, but for those that are known.
 

@@ -25,7 +25,7 @@ def report_json(report: AuditReport, region: str) -> dict[str, Any]:
     """Return the whole report for scripts."""
     reading = report.reading
     return {
-        "clean": not report.findings,
+        "clean": report.is_clean,
         "region": region,
         "tickets_table": reading.plan.tickets_table,
         "keys_table": reading.plan.keys_table,
@@ -51,8 +51,10 @@ def print_report(report: AuditReport, region: str) -> None:
         print_line(visible(str(finding)), "red")
     if count := len(report.findings):
         print_line(f"NOT CLEAN: {counted(count, 'finding')}", "bold red")
-    else:
+    elif report.is_clean:
         print_line("clean", "bold green")
+    else:
+        print_line("NOT CLEAN: the tables are empty; the right ones?", "bold red")
 
 
 def print_projects(projects: Iterable[ProjectAudit]) -> None:

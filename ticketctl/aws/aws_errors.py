@@ -59,8 +59,7 @@ _NOT_THERE: Final = frozenset(
 
 _GIVE_CREDENTIALS: Final = (
     "name a profile with --profile or AWS_PROFILE, or sign in with `aws login` or "
-    "`aws sso login`; "
-    "for the local system `source .build/local/env`"
+    "`aws sso login`; for the local system `source .build/local/env`"
 )
 _CHECK_ADDRESS: Final = (
     "check the Region, the network, and AWS_ENDPOINT_URL "

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
@@ -83,27 +83,33 @@ class Receiver:
             empty = 0 if new else empty + 1
             yield new
 
-    def delete(self, message_ids: Collection[str]) -> None:
+    def delete(self, message_ids: Sequence[str]) -> None:
         """Delete at most ten received messages.
 
         Raises:
             CloudError: SQS refuses to delete one.
         """
-        if not message_ids:
-            return
-        handles = [self.receipts.pop(message_id) for message_id in message_ids]
-        answer = self.sqs.delete_message_batch(
-            QueueUrl=self.queue_url,
-            Entries=[
-                {"Id": str(place), "ReceiptHandle": handle}
-                for place, handle in enumerate(handles)
-            ],
-        )
         # A message that SQS itself failed to delete comes again, as a repeat.
-        for entry in answer.get("Failed", []):
+        for entry in self.delete_batch(message_ids).values():
             if entry["SenderFault"]:
                 why = f"{entry['Code']}: {entry.get('Message', '')}"
                 raise CloudError(f"SQS does not delete a received message: {why}")
+
+    def delete_batch(self, message_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Delete at most ten received messages; return SQS's words on the others."""
+        if not message_ids:
+            return {}
+        answer = self.sqs.delete_message_batch(
+            QueueUrl=self.queue_url,
+            Entries=[
+                {"Id": str(place), "ReceiptHandle": self.receipts[message_id]}
+                for place, message_id in enumerate(message_ids)
+            ],
+        )
+        failed = {message_ids[int(one["Id"])]: one for one in answer.get("Failed", [])}
+        for message_id in {*message_ids} - failed.keys():
+            del self.receipts[message_id]
+        return failed
 
     def give_back(self) -> None:
         """Make the received messages visible to others at once."""

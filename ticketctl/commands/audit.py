@@ -65,7 +65,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     is read again, after a delay, before it is reported. An audit of single
     projects does not look for keys without a ticket, and reads a unit for each key.
     Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
-    found.
+    found, or if there was nothing to read.
     """
     given = (tickets_table, keys_table)
     # An empty name is a script's mistake, and must not stand for the live tables.
@@ -95,7 +95,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         print_report(report, stack.region)
     if save:  # Last, so that no finding is lost with a file that cannot be written.
         add_heads(save, report.heads(known))
-    if report.findings:
+    if not report.is_clean:
         raise typer.Exit(Status.FOUND)
 
 

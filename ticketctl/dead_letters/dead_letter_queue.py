@@ -1,4 +1,4 @@
-"""Receives dead letters, and deletes them one by one.
+"""Receives dead letters, and deletes them.
 
 SQS shows a message only by hiding it from all others. No dead letter stays hidden for
 longer than a minute: receiving ends before the first one would come again, and those
@@ -7,14 +7,15 @@ person has confirmed, or given another body.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from ticketctl.aws.queues import Receiver, message_counts
+from ticketctl.aws.queues import MAX_ENTRIES, Receiver, message_counts
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import counted, remark
@@ -50,23 +51,13 @@ class DeadLetterQueue:
             if not new and seen >= self.visible:
                 return
 
-    def delete(self, dead_letter: DeadLetter) -> None:
-        """Delete a received dead letter.
-
-        Raises:
-            CloudError: It could not be deleted.
-        """
-        handle = self.receiver.receipts[dead_letter.message_id]
+    def delete(self, message_ids: Sequence[str]) -> Mapping[str, str]:
+        """Delete at most ten received dead letters; return why the others stay."""
         try:
-            self.receiver.sqs.delete_message(
-                QueueUrl=self.receiver.queue_url, ReceiptHandle=handle
-            )
+            failed = self.receiver.delete_batch(message_ids)
         except (BotoCoreError, ClientError) as error:
-            raise CloudError(
-                f"{dead_letter.message_id} could not be deleted ({error}); if it was "
-                "sent, it is there twice, and keeps its number when it is sent again"
-            ) from error
-        del self.receiver.receipts[dead_letter.message_id]
+            return dict.fromkeys(message_ids, str(error))
+        return {message_id: one["Code"] for message_id, one in failed.items()}
 
     def seen_of(self, seen: int) -> str:
         """Describe how many of the dead letters were seen."""
@@ -92,29 +83,37 @@ def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
 def _delete_round(
     stack: System,
     waiting: dict[str, DeadLetter],
-    before: Callable[[DeadLetter], object],
+    before: Callable[[DeadLetter], object] | None,
 ) -> bool:
     """Delete the waiting dead letters that come; return whether any came."""
-    count = len(waiting)
+    count, most = len(waiting), 1 if before else MAX_ENTRIES
     with dead_letter_queue(stack) as queue:
-        for received in queue.receive():
-            if dead_letter := waiting.get(received.message_id):
-                before(dead_letter)
-                queue.delete(received)
-                del waiting[received.message_id]
-            if not waiting:
-                break
+        found = (one for one in queue.receive() if one.message_id in waiting)
+        while batch := [*islice(found, min(most, len(waiting)))]:
+            ids = [dead_letter.message_id for dead_letter in batch]
+            if before:
+                before(waiting[ids[0]])
+            failed = queue.delete(ids)
+            for message_id in {*ids} - failed.keys():
+                del waiting[message_id]
+            if failed:
+                names, why = ", ".join(failed), ", ".join(sorted({*failed.values()}))
+                raise CloudError(
+                    f"{names} could not be deleted ({why}); if it was sent, it is "
+                    "there twice, and keeps its number when it is sent again"
+                )
     return len(waiting) < count
 
 
 def delete_dead_letters(
     stack: System,
     dead_letters: Sequence[DeadLetter],
-    before: Callable[[DeadLetter], object] = lambda _: None,
+    before: Callable[[DeadLetter], object] | None = None,
 ) -> int:
-    """Receive dead letters again, delete them one by one, and return the count.
+    """Receive dead letters again, delete them in batches, and return the count.
 
-    `before` is called with each dead letter first; if that fails, it stays.
+    If there is `before`, it is called with each dead letter first, and they are deleted
+    one by one; if that fails, the dead letter stays.
 
     Raises:
         CloudError: Some were not received again, or not deleted.

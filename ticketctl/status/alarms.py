@@ -83,9 +83,20 @@ def _without_data(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def address_problems(
-    topic_arns: Sequence[str], addresses: Sequence[Mapping[str, Any]] | None
+    topic_arns: Sequence[str],
+    addresses: Sequence[Mapping[str, Any]] | None,
+    parameters: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield a line for each address that alarms do not reach; None if unknown."""
+    """Yield a line for each address that alarms do not reach, or may not one day.
+
+    The addresses are None if they are unknown.
+    """
+    key, other_topic = map(parameters.get, ("KmsKeyArn", "AlarmTopicArn"))
+    if topic_arns and key and not other_topic:
+        yield (
+            "a disabled KmsKeyArn silences AlarmEmail too: "
+            "set AlarmTopicArn to a topic under another key"
+        )
     if topic_arns and addresses == []:
         yield "nobody subscribes to the alarm topic: AlarmEmail gets no alarm"
     for one in addresses or ():

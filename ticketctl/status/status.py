@@ -100,7 +100,7 @@ def status_of(stack: Stack) -> dict[str, Any]:
     problems = [
         *delivery_problems(found["mappings"], found["aliases"]),
         *alarm_problems(found["alarms"] or ()),
-        *address_problems(alarm_topics, found["alarm_addresses"]),
+        *address_problems(alarm_topics, found["alarm_addresses"], stack.parameters),
         *questions.refused,
     ]
     return {

@@ -41,7 +41,7 @@ class TestNothingLost:
 
         redrive(stage, "--project", "PROJ")
 
-        steps = ["> send_message", "> delete_message"]
+        steps = ["> send_message", "> delete_message_batch"]
         taken = [what for _, _, what, _ in stage.services.history.events]
         assert [what for what in taken if what in steps] == steps * 4
         assert {*stage.sent} == {*chosen}

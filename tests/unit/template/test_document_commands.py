@@ -71,6 +71,7 @@ CHECKS = {
     "aws": check_aws_and_files,
     "make": check_target,
     "python": check_module_or_script,
+    "sh": check_module_or_script,
     "pytest": check_tests,
 }
 

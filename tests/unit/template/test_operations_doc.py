@@ -121,7 +121,6 @@ RESTORED = "tables whose names begin with `restored-`"
 TABLES = {
     "$TICKETS_TABLE_NAME": ["the tickets"],
     "$IDEMPOTENCY_KEYS_TABLE_NAME": ["the keys"],
-    "$OLD_TICKETS_TABLE": ["the tickets"],
     "$RESTORED-tickets": [RESTORED],
     "$RESTORED-keys": [RESTORED],
     "$table": ["the tickets", "the keys"],
@@ -157,7 +156,7 @@ def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
 BY_TASK = [*by_task()]
 
 # `iam:PassRole` is a right without an operation; the others are condition keys.
-NO_OPERATIONS = "aws:|iam:Pass|iam:PermissionsBoundary|lambda:FunctionArn"
+NO_OPERATIONS = "aws:|iam:Pass|iam:Pol|iam:Permissions|lambda:FunctionArn"
 RIGHTS = set(
     re.findall(rf"[`\"]((?!{NO_OPERATIONS})\w+:\w+)[`\"]", TEXT + INSTALL + POLICIES)
 ).union(*(grant.allow for task in tasks() for grant in task.rights))

@@ -1,4 +1,4 @@
-"""Ctrl-C ends the loops of the pages, though the AWS CLI catches the signal."""
+"""The loops of the pages and their script, in a terminal and after interruptions."""
 
 import os
 import re
@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.markdown_commands import blocks, pages
+from tests.support.aws_cli import called, check_aws
+from tests.support.markdown_commands import EXAMPLES, blocks, pages
+from tools.rights import tasks
+
+SWAP = EXAMPLES / "swap_table.sh"
 
 WAITING = [
     found[1].strip()
@@ -25,17 +29,26 @@ WAITING = [
 ]
 """Each loop and each `wait`, with the commands that come after it."""
 
-# It ends as the AWS CLI does, and never says that anything is ready. A pipe does not
-# hold its answer, so whoever reads that is there when it says that it was asked.
+# Ctrl-C ends them, though the AWS CLI catches the signal: this ends as that does, and
+# never says that anything is ready. A pipe does not hold its answer, so whoever reads
+# that is there when it says that it was asked.
 AWS = r"""#!/bin/sh
 trap 'exit 130' INT
 echo "$*" >> "$0.calls"
 yes CREATING | head -n 20000
-echo asked >&2
+echo asked > /dev/tty
 while :; do sleep 0.1; done
 """
 
 SECONDS = 30
+
+
+def program(folder: Path, text: str) -> Path:
+    """Write a program that stands for the AWS CLI."""
+    aws = folder / "aws"
+    aws.write_text(text)
+    aws.chmod(0o755)
+    return aws
 
 
 def read_until(terminal: int, end: bytes) -> None:
@@ -64,11 +77,9 @@ def shell(folder: Path) -> Iterator[int]:
             os.close(terminal)
 
 
-@pytest.mark.parametrize("line", WAITING)
+@pytest.mark.parametrize("line", [*WAITING, f"CREATE_TICKET_QUEUE_ARN=x sh {SWAP} p t"])
 def test_nothing_more_runs_when_ctrl_c_comes_once(line: str, tmp_path: Path) -> None:
-    aws = tmp_path / "aws"
-    aws.write_text(AWS)
-    aws.chmod(0o755)
+    aws = program(tmp_path, AWS)
 
     with shell(tmp_path) as terminal:
         os.write(terminal, f"{line}\n".encode())
@@ -77,3 +88,89 @@ def test_nothing_more_runs_when_ctrl_c_comes_once(line: str, tmp_path: Path) -> 
         read_until(terminal, b"the 2nd line")
 
     assert len(Path(f"{aws}.calls").read_text().splitlines()) == 1
+
+
+# A file is a table, and has the name of the table that it was restored from; one that
+# is deleted after the restore is lost, and so is one without an available backup.
+TABLES = r"""#!/bin/sh
+echo "$*" >> calls
+number=$(wc -l < calls)
+[ "$number" != "$UNSENT" ] || exit 130
+gone() { echo ResourceNotFoundException; exit 254; }
+case "$2 $*" in
+list-event-source-mappings*) cat worker ;;
+describe-table*Source*) cat place 2> /dev/null || gone ;;
+describe-table*) [ -e place ] || gone; echo ACTIVE ;;
+create-backup*) rm -f backup; echo arn:backup ;;
+describe-backup*) touch backup; echo AVAILABLE ;;
+scan*) cat items ;;
+delete-table*) [ -e backup ] && ! grep -q restored place || touch lost; rm place ;;
+restore-table*) [ ! -e place ] && echo arn:table/restored > place ;;
+esac
+[ "$number" != "$UNHEARD" ] || exit 130
+"""
+
+
+def swap(folder: Path, *words: str, **failing: str) -> int:
+    """Run the script on the tables of a folder, and return its status."""
+    variables = {"PATH": f"{folder}:/usr/bin:/bin", "CREATE_TICKET_QUEUE_ARN": "arn"}
+    command = ["/bin/sh", str(SWAP), "place", *words]
+    return subprocess.call(command, cwd=folder, env=variables | failing)  # noqa: S603
+
+
+class TestSwap:
+    """A table is deleted only with a backup of the one that takes its place."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        program(tmp_path, TABLES)
+        (tmp_path / "sleep").symlink_to("/bin/true")
+        (tmp_path / "worker").write_text("Disabled\n")
+        (tmp_path / "place").write_text("None\n")
+        (tmp_path / "items").write_text("0\n")
+        return tmp_path
+
+    @pytest.mark.parametrize("failing", ["UNSENT", "UNHEARD"])
+    @pytest.mark.parametrize("number", range(1, 12))
+    def test_swap_goes_on_when_a_call_failed_or_its_answer_was_lost(
+        self, folder: Path, number: int, failing: str
+    ) -> None:
+        swap(folder, "restored", **{failing: str(number)})
+
+        assert swap(folder, "restored") == 0
+        assert (folder / "place").read_text() == "arn:table/restored\n"
+        assert swap(folder, "restored") == 0
+        assert not (folder / "lost").exists()
+
+    @pytest.mark.parametrize(
+        ("worker", "unsent", "calls"), [("Enabled", "", 1), ("Disabled", "2", 2)]
+    )
+    def test_nothing_is_done_when_the_worker_runs_or_the_place_is_unknown(
+        self, folder: Path, worker: str, unsent: str, calls: int
+    ) -> None:
+        (folder / "worker").write_text(f"{worker}\n")
+
+        assert swap(folder, "restored", "with-items", UNSENT=unsent) == 1
+        assert len((folder / "calls").read_text().splitlines()) == calls
+
+    def test_table_goes_only_when_it_is_empty_unless_a_word_says_so(
+        self, folder: Path
+    ) -> None:
+        (folder / "items").write_text("1\n")
+
+        assert swap(folder) == swap(folder, "restored") == 1
+        assert (folder / "place").read_text() == "None\n"
+        assert swap(folder, "restored", "with-items") == 0
+        (folder / "items").write_text("0\n")
+        assert swap(folder) == 0
+        assert not (folder / "place").exists()
+
+    def test_whoever_restores_may_make_its_calls(self, folder: Path) -> None:
+        swap(folder, "restored")
+        [restore] = [one for one in tasks() if "recovery.md#restore" in one.runbooks]
+
+        for line in (folder / "calls").read_text().splitlines():
+            words = tuple(line.split())
+            check_aws(words)
+            on = "all" if "lambda" in words else "the tickets"
+            assert restore.allows(":".join(called(words)), on)

@@ -377,9 +377,6 @@ class TestLeastPrivilege:
 
         [statement] = trust["Statement"]
         assert statement["Principal"] == {"Service": f"{service}.amazonaws.com"}
-        if service == "codedeploy":
-            account = {"aws:SourceAccount": "${AWS::AccountId}"}
-            assert statement["Condition"] == {"StringEquals": account}
 
 
 class TestLandingZone:

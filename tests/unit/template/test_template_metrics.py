@@ -98,8 +98,11 @@ class TestMetrics:
         assert {name for _, name, *_ in emitted} == {*Metric}
         assert emitted >= {curve[:4] for curve in curves if curve.namespace == OURS}
 
-    def test_dashboard_has_every_alarm_and_adds_up_what_counts(self) -> None:
-        body = the_only("AWS::CloudWatch::Dashboard")["DashboardBody"]
+    @pytest.mark.parametrize("chosen", [{}, {"GradualDeployment": "true"}])
+    def test_dashboard_has_every_alarm_and_adds_up_what_counts(
+        self, chosen: dict[str, str]
+    ) -> None:
+        body = the_only("AWS::CloudWatch::Dashboard", **chosen)["DashboardBody"]
 
         found, name = defaultdict[str, set[str]](set), ""
         for widget in json.loads(body)["widgets"]:
@@ -114,7 +117,8 @@ class TestMetrics:
             "p50": {SECONDS},
             "p99": {SECONDS, "Duration"},
         }
-        assert all(f'"${{{alarm}.Arn}}"' in body for alarm in ALARMS)
+        alarms = ids_of("AWS::CloudWatch::Alarm", **chosen)
+        assert all(f'"${{{alarm}.Arn}}"' in body for alarm in alarms)
 
 
 ANSWERS: Final = [one.metric for one in get_args(Result) if one not in {Poison, Retry}]

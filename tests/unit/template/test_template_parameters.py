@@ -84,7 +84,7 @@ REFUSED = {
         {"MaximumConcurrency": "1001"},
     ],
     "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
-    "must be 128 to 10240 MB.": [{"MemorySize": "127"}, {"MemorySize": "10241"}],
+    "must be 256 to 10240 MB.": [{"MemorySize": "255"}, {"MemorySize": "10241"}],
     "must be a regular expression over the characters of project ids, without": [
         {"AllowedProjects": pattern} for pattern in ("", "WEB#", "x" * 101)
     ],

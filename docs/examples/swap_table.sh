@@ -1,0 +1,49 @@
+# Puts a table into the place of another, under its name, which it cannot get otherwise; docs/recovery.md.
+#
+#     sh swap_table.sh PLACE TABLE             if the table in that place is empty
+#     sh swap_table.sh PLACE TABLE with-items  whatever it holds
+#     sh swap_table.sh PLACE                   only deletes it, if it is empty
+#
+# It deletes the table in that place after the backup of TABLE is available, and restores the backup there. TABLE and
+# the backup stay. After an error or Ctrl-C run it again: it goes on, and never deletes what came from TABLE.
+# It needs the variables of docs/on-call.md, and a stopped worker.
+
+set -eu
+export AWS_PAGER=
+place=$1 table=${2-} items=${3-}
+
+state=$(aws lambda list-event-source-mappings --event-source-arn "${CREATE_TICKET_QUEUE_ARN:?}" --query 'EventSourceMappings[].State' --output text)
+[ "$state" = Disabled ] || { echo "first stop the worker: its mapping is $state" >&2 && exit 1; }
+
+# An error is none of the table: it must not look as if nothing were there.
+look() {
+    found=$(aws dynamodb describe-table --table-name "$place" --query "Table.$1" --output text 2>&1) ||
+        case $found in
+            *ResourceNotFoundException*) found= ;;
+            *) echo "$found" >&2 && exit 1 ;;
+        esac
+}
+
+look RestoreSummary.SourceTableArn
+if [ -z "$table" ] || [ "${found##*/}" != "$table" ]; then
+    if [ -n "$table" ]; then
+        backup=$(aws dynamodb create-backup --table-name "$table" --backup-name "$place" --query BackupDetails.BackupArn --output text)
+        echo "$backup"
+        until aws dynamodb describe-backup --backup-arn "$backup" | grep -q AVAILABLE; do sleep 10; done
+    fi
+    look TableStatus
+    if [ -n "$found" ] && [ "$found" != DELETING ]; then
+        if [ "$items" != with-items ]; then
+            count=$(aws dynamodb scan --table-name "$place" --consistent-read --select COUNT --query Count --output text)
+            [ "$count" = 0 ] || { echo "$place is not empty: it stays" >&2 && exit 1; }
+        fi
+        aws dynamodb update-table --table-name "$place" --no-deletion-protection-enabled > /dev/null
+        aws dynamodb delete-table --table-name "$place" > /dev/null
+    fi
+    # It gives up after 8 minutes.
+    aws dynamodb wait table-not-exists --table-name "$place"
+    [ -n "$table" ] || exit 0
+    aws dynamodb restore-table-from-backup --target-table-name "$place" --backup-arn "$backup" > /dev/null
+fi
+until aws dynamodb describe-table --table-name "$place" --query Table.TableStatus --output text | grep -qx ACTIVE; do sleep 10; done
+echo "$table is in the place of $place"
