@@ -14,12 +14,14 @@ from tests.support.builders import (
     announcement,
     assigned_event,
     create_ticket,
+    create_tickets,
     ticket_fields,
 )
 from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
+from tests.support.stage import Stage
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
@@ -363,6 +365,18 @@ class TestVerdict:
         times = run_json(run, judge(WELL))["seconds_to_announced"]
 
         assert times == {"p50": 2.0, "p99": 4.0}
+
+
+def test_project_has_all_its_tickets_as_they_are_stored(stage: Stage) -> None:
+    first, second = create_tickets(2)
+    stage.give(first, 1)
+    stage.give(second, 2)
+    audit = ProjectAudit("PROJ")
+
+    found = Project.read(stage, audit)
+
+    assert found == Project(audit, stage.tickets())
+    assert (found.project_id, found.last_number) == ("PROJ", 2)
 
 
 def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
