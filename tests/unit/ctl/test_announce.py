@@ -86,6 +86,17 @@ class TestEvents:
         assert len(deduplicated) == 3
         assert not deduplicated & {"PROJ-1", "PROJ-2", "PROJ-3"}
 
+    def test_ticket_is_announced_when_a_segment_starts_with_it(
+        self, stage: Stage
+    ) -> None:
+        """An audit names the restart; the ticket is as it was announced."""
+        for number, request in enumerate(create_tickets(2), 1):
+            stage.write(*block_items(block_of([request], number)))
+
+        announce(stage)
+
+        assert ids(stage.published) == ["PROJ-1", "PROJ-2"]
+
 
 MALFORMED: list[dict[str, Any]] = [
     *({"idempotency_key": "a key"}, {"priority": "odd"}),

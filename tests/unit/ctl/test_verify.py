@@ -210,7 +210,7 @@ WRONG = {
         "first: announced with different contents",
     ),
     "other-body": (
-        with_dead("3", "{ ", "InvalidMessageError"),
+        with_dead("3", f"{BROKEN} ", "InvalidMessageError"),
         "dead letter with another body",
     ),
     "other-reason": (
@@ -336,6 +336,15 @@ class TestVerdict:
         [problem] = judge(heard(*FIRST_ANNOUNCED, second, *REFUSED)).wrong
 
         assert problem == f"A-2: announced with another {name} than is stored"
+
+    def test_verdict_waits_for_a_refusal_when_sqs_moved_another_copy(self) -> None:
+        """Each of the two may be late."""
+        moved = [*DEAD, dead_letter("5", OTHER, "")]
+        observed = replace(without(REUSE_REFUSED), dead_letters=moved)
+
+        [missing] = judge(observed).missing
+
+        assert missing.startswith("dead letter, and its refusal not announced: ")
 
     def test_verdict_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
         assert not judge(with_dead("1", json.dumps(FIRST), "")).missing
