@@ -171,7 +171,7 @@ format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is lef
 	$(BIN)/ruff format .
 	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields, the table of rights and the diagram on the pages.
+contracts: .venv/ready  ## Write the JSON Schemas, the examples of the messages, the lists of fields, the table of rights and the diagram on the pages.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 	PYTHONPATH=src:lab $(BIN)/python -m tools.pages
 
