@@ -8,6 +8,7 @@ EVENT ?= events/batch.json
 SEEDS ?= 10000
 SEED ?=
 FULL ?=
+SCALE ?= 1
 ALGORITHM ?= shipped
 PROFILE ?= measured
 TIMES ?=
@@ -112,8 +113,8 @@ mutants: .venv-mutation/ready  ## Change src/, and what writes or judges in tick
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other algorithms, in 4 minutes; docs/performance.md has the options.
-	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other algorithms, in 4 minutes, or one with SCALE=0.1; docs/performance.md has the options.
+	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --scale "$(SCALE)" --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time, memory; half a minute.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
