@@ -31,7 +31,7 @@ MONTHLY: Final[Mapping[str, tuple[int, float, int]]] = {
     # Five long polls of 20 seconds, for 730 hours.
     "empty receives": (5 * 180 * 730, 0.40 / 1_000_000, 1_000_000),
     "metrics of the alarms": (14, 0.10, 10),
-    "dashboards": (1, 3.00, 3),
+    "dashboard": (1, 3.00, 3),
     "metrics of the worker": (11, 0.30, 10),
 }
 """Number, dollars each, and how many are free; an idle stack lacks the last one."""
@@ -63,19 +63,18 @@ def dollars(figures: Figures) -> dict[str, float]:
 
 def of_a_month() -> dict[str, list[str]]:
     """Return the costs of a month as the pages say them."""
-    costs = [
-        (item, number, number * price, max(0, number - free) * price)
-        for item, (number, price, free) in MONTHLY.items()
-    ]
-    idle = sum(most for _, _, most, _ in costs[:-1])
-    beyond = sum(least for *_, least in costs[:-1])
+    rows = MONTHLY.items()
+    most = {f"{number:,} {item}": number * price for item, (number, price, _) in rows}
+    beyond = [max(0, number - free) * price for _, (number, price, free) in rows]
+    idle = f"at most ${sum([*most.values()][:-1]):.2f} a month"
     size = REAL_ITEMS.mean + CHAIN_BYTES + RECORD_BYTES + 2 * ITEM_BYTES
     stored = f"${STORED * size / 1000:.2f} a month"
     return {
         "docs/scaling.md": [
-            *("| {} | {:,} | {:.2f} | {:.2f} |".format(*cost) for cost in costs),
             f"{size / 1000:.1f} GB, {stored} with point-in-time recovery",
-            f"${idle:.2f} a month at most, and ${beyond:.2f} in an account",
+            f"costs {idle}: ",
+            *(f"${cost:.2f} for {items}" for items, cost in most.items()),
+            f"these are ${sum(beyond[:-1]):.2f} and ${beyond[-1]:.2f}.",
         ],
-        "README.md": [f"{stored}; an idle stack costs at most ${idle:.2f} a month"],
+        "README.md": [f"{stored}; an idle stack costs {idle}."],
     }
