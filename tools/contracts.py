@@ -7,6 +7,7 @@ A rule of a model that a schema cannot express stands in its description.
 """
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from pydantic.json_schema import GenerateJsonSchema
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
     RefusedRequest,
-    TicketEvent,
     TicketNumberAssigned,
     TicketRefused,
 )
@@ -47,34 +47,27 @@ _FULL: Final = {
     for name, field in CreateTicket.model_fields.items()
     if field.examples
 }
-_REQUEST: Final = CreateTicket.parse(json.dumps(_SHORTEST))
-_ASSIGNED: Final = TicketNumberAssigned.of(
-    _REQUEST,
-    Assignment(42, _REQUEST.fingerprint, "2026-01-15T09:30:00.000Z"),
-    source=_SOURCE,
-)
+REQUEST: Final = CreateTicket.parse(json.dumps(_SHORTEST))
+ASSIGNMENT: Final = Assignment(42, REQUEST.fingerprint, "2026-01-15T09:30:00.000Z")
+_ASSIGNED: Final = TicketNumberAssigned.of(REQUEST, ASSIGNMENT, source=_SOURCE)
 _REFUSED: Final = RefusedRequest(
-    **_REQUEST.key._asdict(),
+    **REQUEST.key._asdict(),
     error_type="SequenceFullError",
     field="max_number",
     message_id="6f2d1c0e-5a0b-4c1f-9d43-7b1a3c2e9f10",
     sent_at="2026-01-15T09:29:59.000Z",
 )
 _MARKED: Final = {
-    **_REQUEST.key._asdict(),
+    **REQUEST.key._asdict(),
     "number": 42,
     "voided_reason": "duplicate of PROJ-41",
     "voided_at": "2026-01-16T10:00:00.000Z",
     "erased_reason": "request of the person named",
     "erased_at": "2026-01-17T10:00:00.000Z",
 }
-
-
-def _of_ticket(event: TicketEvent) -> Envelope:
-    key, priority = _REQUEST.key, _REQUEST.priority
-    return Envelope.of_ticket(event, key, priority=priority, replayed=False)
-
-
+_of_ticket: Final = partial(
+    Envelope.of_ticket, key=REQUEST.key, priority=REQUEST.priority, replayed=False
+)
 EVENTS: Final = {
     "ticket-number-assigned": _of_ticket(_ASSIGNED),
     "ticket-voided": _of_ticket(TicketVoided.of(_MARKED, source=_SOURCE)),
@@ -101,17 +94,14 @@ class _Generator(GenerateJsonSchema):
 
 def documents() -> dict[str, str]:
     """Return the text of every document, by its path below the directory."""
-    schemas = _schemas()
-    api = json.loads((DIRECTORY / ASYNCAPI).read_bytes())
-    for name, schema in schemas.items():
+    files, api = {}, json.loads((DIRECTORY / ASYNCAPI).read_bytes())
+    for name, schema in _schemas().items():
         headers = {"headers": {**EVENTS[name].attributes}} if name in EVENTS else {}
         api["components"]["messages"][schema["title"]]["examples"] = [
             {**headers, "payload": payload} for payload in schema["examples"]
         ]
-    files = {f"schemas/{name}.schema.json": one for name, one in schemas.items()}
-    return {
-        path: generated.as_json(one) for path, one in {**files, ASYNCAPI: api}.items()
-    }
+        files[f"schemas/{name}.schema.json"] = generated.as_json(schema)
+    return files | {ASYNCAPI: generated.as_json(api)}
 
 
 def _schemas() -> dict[str, dict[str, Any]]:
