@@ -41,10 +41,15 @@ class Steps:
         self._file = name
         (self.stage.folder / name).write_text("", encoding="utf-8")
 
-    def write(self, line: str, *, is_last: bool) -> None:
-        """Add a line to the file; the last has no end, as many editors leave it."""
+    def write(self, line: str) -> None:
+        """Add a line to the file."""
         with (self.stage.folder / self._file).open("a", encoding="utf-8") as file:
-            file.write(_unescaped(line) + "\n" * (not is_last))
+            file.write(_unescaped(line) + "\n")
+
+    def cut(self) -> None:
+        """Take the last sign from the file, which is a line break or a part of it."""
+        path = self.stage.folder / self._file
+        path.write_text(path.read_text(encoding="utf-8")[:-1], encoding="utf-8")
 
     def encode(self, name: str, encoding: str) -> None:
         """Write a file again as another program would."""

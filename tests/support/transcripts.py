@@ -255,7 +255,7 @@ def played(text: str, folder: Path, *, is_piped: bool) -> Iterator[tuple[str, An
             patch.delenv(name)
         patch.setenv("COLUMNS", WIDTH)
         patch.setenv("TERM", "xterm")
-        for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        for line in lines:
             if line.startswith("$ "):
                 yield line, shell.run(line[2:])
             elif line.startswith("> "):
@@ -263,7 +263,7 @@ def played(text: str, folder: Path, *, is_piped: bool) -> Iterator[tuple[str, An
                 said = getattr(steps, name.replace("-", "_"))(*arguments)
                 yield line, [f"  {normal(row)}" for row in said or ()]
             else:
-                steps.write(line[2:], is_last=not following.startswith("< "))
+                steps.write(line[2:])
                 yield line, []
         items = stage.services.tables.items(TICKETS)
         written = {name for item in items for name in item}

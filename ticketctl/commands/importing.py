@@ -113,7 +113,7 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     Else the attributes that only a table has are ignored: it skips reserved numbers,
     counts them, and takes them as used, takes number and key of an erased ticket, and
     prints the commands that void and erase again. Ends with status 1 if a ticket is
-    refused.
+    refused, or there with another `assigned_at`.
     """
     if project is not None:
         checked_project(project)
@@ -141,5 +141,5 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         planned = [summary(counts, len(judged), refused)]
     planned += [*changed, *left_out(called(ctx), tickets, judged)]
     console().print("\n".join(planned), markup=False)
-    if refused:
+    if refused or any(one.has_other_time for one in judged):
         raise typer.Exit(Status.FOUND)

@@ -18,6 +18,9 @@ _SEPARATORS: Final = ",;\t"
 _DECLARED: Final = re.compile(r'"?sep=([^"\r\n])"?[;,\t]*\r?\n', re.IGNORECASE)
 """The first line with which Excel writes and reads the separator."""
 
+_MAX_HEADER: Final = 100
+"""Lines of a header, whose names may hold line breaks; a stray quote ends nowhere."""
+
 
 class _Table:
     """The lines of a table, and how many were read."""
@@ -57,12 +60,13 @@ def rows_of(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]
         begin = table.number + 1
         for cells in reader:
             number, begin = begin, table.number + 1
-            # A file that was cut can end within a cell, but not behind a quote.
-            may_be_cut = len(cells) == needed and table.last[-1] not in '"\n'
             if cells and len(cells) != len(names):
-                if may_be_cut or not needed <= len(cells) < len(names):
-                    problem = f"not as many cells as the header has ({len(names)})"
-                    if may_be_cut:
+                # A file that was cut can end within any cell.
+                is_cut = len(cells) < len(names) and not table.last.endswith("\n")
+                if is_cut or not needed <= len(cells) < len(names):
+                    found = counted(len(cells), "cell")
+                    problem = f"{found}, and the header has {len(names)}"
+                    if is_cut:
                         problem += "; if the file is complete, end it with a line break"
                     yield Line(number, {}, f"body: {problem}")
                     continue
@@ -85,8 +89,10 @@ def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:
     if declared := _DECLARED.fullmatch(header[0]):
         table.separator = declared[1]
     else:
-        while "".join(header).count('"') % 2 and (text := next(table, "")):
+        quotes = header[0].count('"')
+        while quotes % 2 and len(header) < _MAX_HEADER and (text := next(table, "")):
             header.append(text)
+            quotes += text.count('"')
         table.put_back(header)
         table.separator = max(_SEPARATORS, key=lambda one: _fit(header, one, columns))
     return csv.reader(table, delimiter=table.separator, strict=True)

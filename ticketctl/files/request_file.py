@@ -13,7 +13,7 @@ from typing import Final, Literal
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import json_object
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import visible
+from ticketctl.cli.output import remark, visible
 from ticketctl.files.csv_columns import Columns
 from ticketctl.files.csv_rows import rows_of
 from ticketctl.files.lines import STANDARD_INPUT, Line, shown_name
@@ -68,11 +68,14 @@ def _lines(
 
 
 def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[str]:
-    number = 0
+    number, text = 0, "\n"
     try:
         for text in content:
             yield text if number else text.removeprefix("\ufeff")
             number += 1
+        if not text.endswith("\n"):
+            name = shown_name(path)
+            remark(f"{name}: the last line has no line break: is the file complete?")
     except UnicodeError as error:
         line, remedy = number + 1, ""
         if isinstance(error, UnicodeDecodeError):

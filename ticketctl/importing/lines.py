@@ -23,6 +23,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id
+from ticket_numbering.contract.json_body import refuse_envelope
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import MARKS, Ticket
 from ticketctl.aws.request_fields import Fields, body_of
@@ -76,6 +77,7 @@ def check_lines(
 def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     if line.problem:
         raise InvalidMessageError(line.problem)
+    refuse_envelope(line.fields)
     placed = _placed(line.fields)
     number = _number(placed.pop("number", None))
     status = placed.get(STATUS)

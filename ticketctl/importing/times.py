@@ -15,6 +15,8 @@ _JAVASCRIPT: Final = re.compile(r"[A-Z][a-z]{2} (.* GMT[+-]\d{4})(?: \(.*\))?")
 _JAVASCRIPT_FORM: Final = "%b %d %Y %H:%M:%S GMT%z"
 
 _ISO: Final = "such as 2026-01-15T09:30:00Z; --date-format reads other forms"
+_SAMPLE: Final = datetime(2026, 11, 22, 21, 15, tzinfo=UTC)
+_DIRECTIVE: Final = re.compile("%(.)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Times:
     """The form of a file's times.
 
     Raises:
-        InputError: It has a zone's name, of which `strptime` makes no offset.
+        InputError: `strptime` makes wrong times of it, or none.
     """
 
     form: str | None = None
@@ -30,11 +32,24 @@ class Times:
 
     def __post_init__(self) -> None:
         """Refuse a form whose times would be wrong."""
-        if self.form and "%Z" in self.form.replace("%%", ""):
-            raise InputError(
-                "--date-format: %Z tells no offset: write UTC or GMT as it stands in "
-                "the file, or use %z for +0100"
+        if self.form and (problem := self._problem_of(self.form)):
+            raise InputError(f"--date-format: {problem}")
+
+    def _problem_of(self, form: str) -> str | None:
+        names = {*_DIRECTIVE.findall(form)}
+        if "Z" in names:
+            return (
+                "%Z tells no offset: write UTC or GMT as it stands in the file, or "
+                "use %z for +0100"
             )
+        # Beside %H no %p is heeded, and %I alone is always of the morning.
+        if ("p" in names) != ("I" in names):
+            return "%p belongs to %I, the hours of a half day; %H has those of a day"
+        try:
+            is_dated = self._moment(_SAMPLE.strftime(form)).date() == _SAMPLE.date()
+        except ValueError as error:
+            return str(error)
+        return None if is_dated else "give year, month and day, such as %Y-%m-%d"
 
     def read(self, value: Any) -> str:
         """Return a time as the worker writes it; of UTC if it has no offset.

@@ -173,8 +173,7 @@ class CreateTicket(BaseModel):
         try:
             return cls.model_validate(fields)
         except ValidationError as error:
-            if not fields.keys() & cls.model_fields.keys():
-                refuse_envelope(fields)
+            refuse_envelope(fields)
             raise InvalidMessageError(problems(error), cls._field(error)) from error
 
     @classmethod

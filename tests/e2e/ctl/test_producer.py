@@ -56,9 +56,9 @@ def test_refusal_is_printed_when_the_sequence_has_reached_the_cap(
 def test_refusal_is_not_believed_when_it_is_of_another_message(
     ctl: Ctl, system: System, project: str, key: str, own_queue: str
 ) -> None:
-    """Another sender has had the key refused, and foreign messages come along."""
+    """Another sender has had the key refused, and many foreign messages come along."""
     sqs = system.stack.client("sqs")
-    for body in ("no JSON", "[]", '{"Type": "SubscriptionConfirmation"}', "{}"):
+    for body in ("no JSON", "[]", '{"Type": "SubscriptionConfirmation"}', "{}") * 30:
         sqs.send_message(QueueUrl=own_queue, MessageBody=body)
     system.send(ticket_fields(project, key, priority="whenever"))
     system.wait_for(lambda: messages_of(system.stack, own_queue))
