@@ -90,14 +90,14 @@ def _refusal() -> str:
     """Return a refusal, and the message in which SQS hands it over."""
     refused = contracts.EVENTS["ticket-refused"]
     body, attributes = f"{refused.message[:50]}...", refused.message_attributes
-    message = {"MessageId": "...", "Body": body, "MessageAttributes": attributes}
+    message = {"ReceiptHandle": "...", "Body": body, "MessageAttributes": attributes}
     # A line ends behind a member.
     texts = (
         json.dumps(one).replace(": ", ":\0")
         for one in (json.loads(refused.message), message)
     )
     lines = (fill(text, 104, break_on_hyphens=False) for text in texts)
-    return "\n".join(["\n```json", *lines, "```\n"]).replace("\0", " ")
+    return "\n```json\n[{}]\n```\n".format(",\n".join(lines)).replace("\0", " ")
 
 
 def _table() -> str:

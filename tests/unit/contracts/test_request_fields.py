@@ -53,7 +53,6 @@ def test_pages_have_what_is_made_from_their_sources_between_markers() -> None:
         kinds = ("generated", "transcript")
         starts = [text.count(f"<!-- {kind}: ") for kind in kinds]
         assert starts == [text.count(f"<!-- /{kind} -->") for kind in kinds], path
-        assert sum(starts) > 0, path
     assert all(f"generated: {name} " in str(found) for name in pages.PARTS)
 
 
