@@ -76,7 +76,7 @@ class Ctl:
 
 def context_of(system: Any) -> typer.Context:
     """Return the context of a command that is called as a function."""
-    return typer.Context(command_of(()), obj=lambda: system)
+    return typer.Context(command_of(()), obj=lambda _: system)
 
 
 def canned_stack(outputs: Mapping[str, str], **clients: Any) -> Stack:

@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from functools import partial
 from shlex import quote
-from typing import Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ticketctl import __version__
-from ticketctl.aws.stack import DEFAULT_STACK, Stack, find_stack
+
+if TYPE_CHECKING:
+    from ticketctl.aws.stack import Stack
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -18,6 +19,9 @@ TICKETS: Final = "Tickets"
 SEQUENCES: Final = "Number sequences"
 OPERATIONS: Final = "The running system"
 LOCAL: Final = "On this machine, without an AWS account"
+
+MAX_NUMBER: Final = 10**15
+"""The contract's; its import takes longer than all of `--version`."""
 
 _STATUSES: Final = """
 | Exit status | Meaning |
@@ -33,6 +37,8 @@ _STATUSES: Final = """
 def _refuse_repeats(command: Any, ctx: Any, args: list[str]) -> None:
     """Refuse an option that is given twice; the last would count, and nobody see it."""
     if ctx.resilient_parsing:  # For completions, of unfinished lines.
+        for parameter in command.get_params(ctx):  # Typer loads pydantic for a value.
+            parameter.process_value = lambda _, value: value
         return
     _, _, given = command.make_parser(ctx).parse_args(args=[*args])
     for option, number in Counter(given).items():
@@ -104,7 +110,7 @@ def ticketctl(
     *,
     stack: Annotated[
         str, typer.Option(envvar="TICKETCTL_STACK", help="The stack's name.")
-    ] = DEFAULT_STACK,
+    ] = "ticket-numbering",
     region: Annotated[
         str | None, typer.Option(help="AWS Region; else as the AWS CLI finds it.")
     ] = None,
@@ -124,12 +130,14 @@ def ticketctl(
     Region, profile and credentials are found as the AWS CLI finds them;
     `AWS_ENDPOINT_URL` leads to the local system.
     """
-    ctx.obj = partial(find_stack, stack, region, profile)
+    ctx.obj = lambda find: find(stack, region, profile)
 
 
-def stack_of(ctx: typer.Context) -> Stack:
+def stack_of(ctx: typer.Context) -> "Stack":
     """Find the stack that the options of the application name."""
-    stack: Stack = ctx.obj()
+    from ticketctl.aws.stack import find_stack
+
+    stack: Stack = ctx.obj(find_stack)
     return stack
 
 

@@ -4,8 +4,6 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.aws.items import HIGHEST, json_values
-from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.commands.application import (
@@ -16,14 +14,6 @@ from ticketctl.commands.application import (
     command,
     stack_of,
 )
-from ticketctl.show.lookup import (
-    checked_project,
-    find_request,
-    find_ticket,
-    latest_tickets,
-    request_key,
-)
-from ticketctl.show.report import print_fields, print_tickets, ticket_json
 
 Evidence = Annotated[
     bool,
@@ -52,6 +42,10 @@ def show(
     With --json its hashes and its salt are there, too.
     Ends with status 1 if there is no such ticket.
     """
+    from ticketctl.aws.tickets import parse_ticket_key
+    from ticketctl.show.lookup import find_ticket
+    from ticketctl.show.report import print_fields, ticket_json
+
     place = parse_ticket_key(ticket_key)
     ticket = find_ticket(stack_of(ctx), *place)
     if as_json:
@@ -75,8 +69,7 @@ def list_tickets(
         int, typer.Option(min=1, max=10_000, help="Maximum number of tickets.")
     ] = 20,
     before: Annotated[
-        int | None,
-        typer.Option(min=1, max=HIGHEST, help="Only those with lower numbers."),
+        int | None, typer.Option(min=1, help="Only those with lower numbers.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -85,6 +78,9 @@ def list_tickets(
     With --json each is a whole JSON document on a line.
     Ends with status 1 if there are none.
     """
+    from ticketctl.show.lookup import checked_project, latest_tickets
+    from ticketctl.show.report import print_tickets, ticket_json
+
     checked_project(project)
     found = latest_tickets(stack_of(ctx), project, limit, before)
     if not found:
@@ -122,6 +118,10 @@ def find(
     With --json the hashes and the salt are there, too.
     Ends with status 1 if the request has no number.
     """
+    from ticketctl.aws.items import json_values
+    from ticketctl.show.lookup import find_request, request_key
+    from ticketctl.show.report import print_fields, ticket_json
+
     key = request_key(project, idempotency_key)
     record, ticket = find_request(stack_of(ctx), key)
     if as_json:

@@ -8,8 +8,6 @@ import typer
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import print_json, print_line
 from ticketctl.commands.application import OPERATIONS, Json, command, stack_of
-from ticketctl.status.status import lines_of, status_of
-from ticketctl.status.variables import UNSET, shell_lines
 
 
 @command(
@@ -40,6 +38,8 @@ def status(
     of a new stack has no data for some minutes. Where a right is missing or a service
     does not answer, it shows the rest, names the service, and ends with status 3.
     """
+    from ticketctl.status.status import lines_of, status_of
+
     found = status_of(stack_of(ctx))
     if as_json:
         print_json(found)
@@ -56,7 +56,7 @@ def status(
     "env",
     OPERATIONS,
     "ticketctl env",
-    f'eval "${{{UNSET}-}}"; '
+    'eval "${TICKETCTL_UNSET-}"; '
     'variables=$(ticketctl --stack staging env) && eval "$variables"',
 )
 def env(ctx: typer.Context) -> None:
@@ -67,5 +67,7 @@ def env(ctx: typer.Context) -> None:
     anywhere: what this prints is whole, or it prints nothing. Keep what it printed: the
     commands take these variables if CloudFormation does not answer.
     """
+    from ticketctl.status.variables import shell_lines
+
     profile = ctx.find_root().params.get("profile")
     typer.echo("\n".join(shell_lines(stack_of(ctx), profile, os.environ)))

@@ -50,7 +50,8 @@ def latest_tickets(
     stack: System, project_id: str, limit: int, before: int | None
 ) -> list[Ticket]:
     """Return a project's latest tickets, newest first, and one more than the limit."""
-    found = tickets_below(stack, project_id, before or HIGHEST + 1, page=limit + 1)
+    end = min(before or HIGHEST + 1, HIGHEST + 1)  # DynamoDB's numbers end, too.
+    found = tickets_below(stack, project_id, end, page=limit + 1)
     return [*islice(found, limit + 1)]
 
 

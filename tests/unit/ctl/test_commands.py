@@ -61,6 +61,45 @@ def test_command_is_called_by_an_end_to_end_test() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("--version", "ticketctl"),
+        ("--help", "send-file"),
+        ("se<Tab>", "send-file"),
+        ("send --pr<Tab>", "--priority"),
+        ("dead-letters list --reason T<Tab>", "TicketTooLargeError"),
+    ],
+)
+def test_no_library_of_a_command_is_loaded_when_none_works(
+    line: str, shown: str
+) -> None:
+    """A person waits, at each Tab."""
+    script = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules)); "
+        "from ticketctl.__main__ import main; main()"
+    )
+    words = line.removesuffix("<Tab>").split()
+    tab = {
+        "_TICKETCTL_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(["ticketctl", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    ended = subprocess.run(  # noqa: S603 - the lines above.
+        [sys.executable, "-c", script, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        | (tab if line.endswith("<Tab>") else {}),
+    )
+
+    printed, _, modules = ended.stdout.rstrip("\n").rpartition("\n")
+    assert shown in printed
+    assert not {"boto3", "botocore", "pydantic"} & {*modules.split()}
+
+
+@pytest.mark.parametrize(
     ("line", "status"),
     [
         ("import - <&-", Status.USAGE),
