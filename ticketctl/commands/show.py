@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ticketctl.aws import HIGHEST
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.commands.application import (
@@ -69,7 +70,8 @@ def list_tickets(
         int, typer.Option(min=1, max=10_000, help="Maximum number of tickets.")
     ] = 20,
     before: Annotated[
-        int | None, typer.Option(min=1, help="Only those with lower numbers.")
+        int | None,
+        typer.Option(min=1, max=HIGHEST, help="Only those with lower numbers."),
     ] = None,
     as_json: Json = False,
 ) -> None:

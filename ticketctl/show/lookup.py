@@ -14,7 +14,8 @@ from ticket_numbering.contract.field_types import (
     is_project_id,
 )
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record
+from ticketctl.aws import HIGHEST
+from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import InputError, NotThereError
@@ -50,8 +51,7 @@ def latest_tickets(
     stack: System, project_id: str, limit: int, before: int | None
 ) -> list[Ticket]:
     """Return a project's latest tickets, newest first, and one more than the limit."""
-    end = min(before or HIGHEST + 1, HIGHEST + 1)  # DynamoDB's numbers end, too.
-    found = tickets_below(stack, project_id, end, page=limit + 1)
+    found = tickets_below(stack, project_id, before or HIGHEST + 1, page=limit + 1)
     return [*islice(found, limit + 1)]
 
 
