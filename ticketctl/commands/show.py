@@ -18,10 +18,7 @@ from ticketctl.commands.application import (
 
 Evidence = Annotated[
     bool,
-    typer.Option(
-        "--evidence",
-        help="Show the hashes and the salt, too: docs/evidence.md explains them.",
-    ),
+    typer.Option("--evidence", help="Show the hashes and the salt, too."),
 ]
 
 
@@ -40,7 +37,7 @@ def show(
 ) -> None:
     """Show one ticket whole, with its description.
 
-    With --json its hashes and its salt are there, too.
+    With --json its hashes and its salt are there, too: docs/evidence.md.
     Ends with status 1 if there is no such ticket.
     """
     from ticketctl.aws.tickets import parse_ticket_key
@@ -117,7 +114,7 @@ def find(
 ) -> None:
     """Find the ticket that a request got, by its idempotency key.
 
-    With --json the hashes and the salt are there, too.
+    With --json the hashes and the salt are there, too: docs/evidence.md.
     Ends with status 1 if the request has no number.
     """
     from ticketctl.aws.items import json_values

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import print_json, print_line
+from ticketctl.cli.output import print_json, print_line, remark
 from ticketctl.commands.application import OPERATIONS, Json, command, stack_of
 
 
@@ -38,7 +38,7 @@ def status(
     of a new stack has no data for some minutes. Where a right is missing or a service
     does not answer, it shows the rest, names the service, and ends with status 3.
     """
-    from ticketctl.status.status import lines_of, status_of
+    from ticketctl.status.status import failed, lines_of, status_of
 
     found = status_of(stack_of(ctx))
     if as_json:
@@ -47,6 +47,7 @@ def status(
         for line in lines_of(found):
             print_line(line)
     if check and found["needs_a_person"]:
+        remark(f"check: not passed: {'; '.join(failed(found))}")
         raise typer.Exit(Status.FOUND)
     if found["refused"]:
         raise typer.Exit(Status.CLOUD)

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import typer
 
 from tests.support.markdown_commands import ROOT
-from ticketctl import commands
+from ticketctl import __version__, commands
 from ticketctl.cli.errors import Status
 
 END_TO_END: Final = ROOT / "tests/e2e/ctl"
@@ -97,6 +98,34 @@ def test_no_library_of_a_command_is_loaded_when_none_works(
     printed, _, modules = ended.stdout.rstrip("\n").rpartition("\n")
     assert shown in printed
     assert not {"boto3", "botocore", "pydantic"} & {*modules.split()}
+
+
+@pytest.mark.parametrize(
+    ("source", "where"),
+    [
+        ("Source, https://host/o/r", f"https://host/o/r/blob/v{__version__}/docs/"),
+        ("Issues, https://host/o/r/issues", " docs/"),
+    ],
+)
+def test_help_names_the_page_of_the_release_when_the_wheel_knows_its_host(
+    tmp_path: Path, source: str, where: str
+) -> None:
+    """It has no page itself."""
+    for package in ("ticketctl", "src/ticket_numbering"):
+        shutil.copytree(ROOT / package, tmp_path / Path(package).name)
+    wheel = tmp_path / "ticket_numbering-0.dist-info"
+    wheel.mkdir()
+    (wheel / "METADATA").write_text(f"Name: ticket-numbering\nProject-URL: {source}\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "ticketctl", "show", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "200"},
+    )
+
+    assert f"{where}evidence.md" in ended.stdout
 
 
 @pytest.mark.parametrize(
