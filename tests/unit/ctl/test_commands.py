@@ -61,6 +61,14 @@ def test_command_is_called_by_an_end_to_end_test() -> None:
     assert names <= {*map(called, nodes)}
 
 
+def python(*words: str, **variables: str) -> str:
+    """Return what a process of its own prints."""
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.check_output(  # noqa: S603 - what the tests below run.
+        [sys.executable, *words], text=True, env=os.environ | path | variables
+    )
+
+
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
@@ -85,17 +93,9 @@ def test_no_library_of_a_command_is_loaded_when_none_works(
         "COMP_WORDS": " ".join(["ticketctl", *words]),
         "COMP_CWORD": str(len(words)),
     }
-    ended = subprocess.run(  # noqa: S603 - the lines above.
-        [sys.executable, "-c", script, *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=os.environ
-        | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        | (tab if line.endswith("<Tab>") else {}),
-    )
+    out = python("-c", script, *words, **(tab if line.endswith("<Tab>") else {}))
 
-    printed, _, modules = ended.stdout.rstrip("\n").rpartition("\n")
+    printed, _, modules = out.rstrip("\n").rpartition("\n")
     assert shown in printed
     assert not {"boto3", "botocore", "pydantic"} & {*modules.split()}
 
@@ -116,16 +116,18 @@ def test_help_names_the_page_of_the_release_when_the_wheel_knows_its_host(
     wheel = tmp_path / "ticket_numbering-0.dist-info"
     wheel.mkdir()
     (wheel / "METADATA").write_text(f"Name: ticket-numbering\nProject-URL: {source}\n")
-    ended = subprocess.run(
-        [sys.executable, "-m", "ticketctl", "show", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(tmp_path), "COLUMNS": "200"},
-    )
+    installed = {"PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+    out = python("-P", "-m", "ticketctl", "show", "--help", **installed)
 
-    assert f"{where}evidence.md" in ended.stdout
+    assert f"{where}evidence.md" in out
+
+
+def test_reference_has_the_help_of_every_command() -> None:
+    """If this fails, run `make contracts`."""
+    typed = ("ticketctl.commands", "utils", "docs", "--name", "ticketctl")
+    page = ROOT / "docs/reference/ticketctl.md"
+
+    assert page.read_text("utf-8") + "\n" == python("-m", "typer", *typed)
 
 
 @pytest.mark.parametrize(
