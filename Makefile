@@ -8,6 +8,7 @@ EVENT ?= events/batch.json
 SEEDS ?= 10000
 SEED ?=
 FULL ?=
+SCALE ?= 1
 ALGORITHM ?= shipped
 PROFILE ?= measured
 TIMES ?=
@@ -112,8 +113,8 @@ mutants: .venv-mutation/ready  ## Change src/, and what writes or judges in tick
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other algorithms, in 4 minutes; docs/performance.md has the options.
-	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
+bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other algorithms, in 4 minutes, or one with SCALE=0.1; docs/performance.md has the options.
+	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --scale "$(SCALE)" --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ## Measure the function itself: start, processor time, memory; half a minute.
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
@@ -171,7 +172,7 @@ format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is lef
 	$(BIN)/ruff format .
 	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas, the lists of fields, the table of rights and the diagram on the pages, and the reference of the command line.
+contracts: .venv/ready  ## Write the JSON Schemas, the examples of the messages, the lists of fields, the table of rights and the diagram on the pages, and the reference of the command line.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 	PYTHONPATH=src:lab $(BIN)/python -m tools.pages
 	PYTHONPATH=src $(BIN)/python -m typer ticketctl.commands utils docs --name ticketctl --output docs/reference/ticketctl.md

@@ -1,19 +1,20 @@
-"""Writes the JSON Schemas of the messages.
+"""Writes the JSON Schemas of the messages, and the examples of all messages.
 
 The schemas come from the models that enforce them.
 For people and tools that send create-ticket messages or subscribe to announcements;
-`docs/asyncapi.json`, which is written by hand, refers to them.
+`docs/asyncapi.json`, written by hand but for its examples, refers to them.
 A rule of a model that a schema cannot express stands in its description.
 """
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema
 
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
-    CloudEvent,
     RefusedRequest,
     TicketNumberAssigned,
     TicketRefused,
@@ -23,6 +24,7 @@ from ticket_numbering.contract.messages import MAX_BODY_BYTES, Assignment, Creat
 from tools import generated
 
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
+ASYNCAPI: Final = "asyncapi.json"
 _ALSO_REFUSED: Final = (
     "Refused besides what this schema says:\n"
     f"- a body of more than {MAX_BODY_BYTES} bytes of UTF-8;\n"
@@ -45,32 +47,34 @@ _FULL: Final = {
     for name, field in CreateTicket.model_fields.items()
     if field.examples
 }
-_REQUEST: Final = CreateTicket.parse(json.dumps(_SHORTEST))
-_ASSIGNED: Final = TicketNumberAssigned.of(
-    _REQUEST,
-    Assignment(42, _REQUEST.fingerprint, "2026-01-15T09:30:00.000Z"),
-    source=_SOURCE,
-)
-_REFUSED: Final = TicketRefused.of(
-    RefusedRequest(
-        project_id=_REQUEST.project_id,
-        idempotency_key=_REQUEST.idempotency_key,
-        error_type="SequenceFullError",
-        field="max_number",
-        message_id="6f2d1c0e-5a0b-4c1f-9d43-7b1a3c2e9f10",
-        sent_at="2026-01-15T09:29:59.000Z",
-    ),
-    source=_SOURCE,
+REQUEST: Final = CreateTicket.parse(json.dumps(_SHORTEST))
+ASSIGNMENT: Final = Assignment(42, REQUEST.fingerprint, "2026-01-15T09:30:00.000Z")
+_ASSIGNED: Final = TicketNumberAssigned.of(REQUEST, ASSIGNMENT, source=_SOURCE)
+_REFUSED: Final = RefusedRequest(
+    **REQUEST.key._asdict(),
+    error_type="SequenceFullError",
+    field="max_number",
+    message_id="6f2d1c0e-5a0b-4c1f-9d43-7b1a3c2e9f10",
+    sent_at="2026-01-15T09:29:59.000Z",
 )
 _MARKED: Final = {
-    "project_id": "PROJ",
+    **REQUEST.key._asdict(),
     "number": 42,
-    "idempotency_key": _SHORTEST["idempotency_key"],
     "voided_reason": "duplicate of PROJ-41",
     "voided_at": "2026-01-16T10:00:00.000Z",
     "erased_reason": "request of the person named",
     "erased_at": "2026-01-17T10:00:00.000Z",
 }
+_of_ticket: Final = partial(
+    Envelope.of_ticket, key=REQUEST.key, priority=REQUEST.priority, replayed=False
+)
+EVENTS: Final = {
+    "ticket-number-assigned": _of_ticket(_ASSIGNED),
+    "ticket-voided": _of_ticket(TicketVoided.of(_MARKED, source=_SOURCE)),
+    "ticket-erased": _of_ticket(TicketErased.of(_MARKED, source=_SOURCE)),
+    "ticket-refused": Envelope.of_refusal(TicketRefused.of(_REFUSED, source=_SOURCE)),
+}
+"""The examples, by the names of their schemas."""
 
 
 class _Generator(GenerateJsonSchema):
@@ -89,34 +93,30 @@ class _Generator(GenerateJsonSchema):
 
 
 def documents() -> dict[str, str]:
-    """Return the text of every schema, by its path below the directory."""
+    """Return the text of every document, by its path below the directory."""
+    files, api = {}, json.loads((DIRECTORY / ASYNCAPI).read_bytes())
+    for name, schema in _schemas().items():
+        headers = {"headers": {**EVENTS[name].attributes}} if name in EVENTS else {}
+        api["components"]["messages"][schema["title"]]["examples"] = [
+            {**headers, "payload": payload} for payload in schema["examples"]
+        ]
+        files[f"schemas/{name}.schema.json"] = generated.as_json(schema)
+    return files | {ASYNCAPI: generated.as_json(api)}
+
+
+def _schemas() -> dict[str, dict[str, Any]]:
     request = CreateTicket.model_json_schema(schema_generator=_Generator)
-    schemas = {
-        "create-ticket": _complete(request, _ALSO_REFUSED, _SHORTEST, _FULL),
-        "ticket-number-assigned": _event_schema(_ASSIGNED),
-        "ticket-voided": _event_schema(TicketVoided.of(_MARKED, source=_SOURCE)),
-        "ticket-erased": _event_schema(TicketErased.of(_MARKED, source=_SOURCE)),
-        "ticket-refused": _event_schema(_REFUSED),
-    }
-    return {
-        f"schemas/{name}.schema.json": generated.as_json(
-            {
-                "$schema": "https://json-schema.org/draft/2020-12/schema",
-                "$id": f"urn:ticket-numbering:{name}:v1",
-                **schema,
-            }
+    found = {"create-ticket": _complete(request, _ALSO_REFUSED, _SHORTEST, _FULL)}
+    for name, envelope in EVENTS.items():
+        schema = envelope.event.model_json_schema(
+            schema_generator=_Generator, mode="serialization"
         )
-        for name, schema in schemas.items()
+        found[name] = _complete(schema, _FOR_SUBSCRIBERS, json.loads(envelope.message))
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {
+        name: {**head, "$id": f"urn:ticket-numbering:{name}:v1", **schema}
+        for name, schema in found.items()
     }
-
-
-def _event_schema(example: CloudEvent) -> dict[str, Any]:
-    schema = example.model_json_schema(
-        schema_generator=_Generator, mode="serialization"
-    )
-    return _complete(
-        schema, _FOR_SUBSCRIBERS, example.model_dump(mode="json", exclude_none=True)
-    )
 
 
 def _complete(schema: dict[str, Any], more: str, *examples: Any) -> dict[str, Any]:

@@ -6,9 +6,11 @@ in Python within comments; an approved transcript between `<!-- transcript: FILE
 The laboratory, which draws the diagram, reads the written schemas; so they come first.
 """
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -17,21 +19,11 @@ from ticket_numbering.contract.dynamodb_items import ticket_item
 from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
 from ticket_numbering.contract.field_types import NOT_ONE_LINE
 from ticket_numbering.contract.mark_events import ErasedTicket, VoidedTicket
-from ticket_numbering.contract.messages import (
-    CONTENT_DEFAULTS,
-    Assignment,
-    CreateTicket,
-    RequestKey,
-)
-from tools import generated, history_diagram, rights
+from ticket_numbering.contract.messages import CONTENT_DEFAULTS, CreateTicket
+from tools import contracts, generated, history_diagram, rights
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-PAGES: Final = (
-    *("docs/producing.md", "docs/consuming.md", "docs/operations.md"),
-    *("docs/evidence.md", "docs/examples/verify.py", "docs/proof.md"),
-    *("docs/rights.md", "SECURITY.md"),
-    *("docs/local.md", "docs/on-call.md", "docs/seeding.md"),
-)
+PAGES: Final = "*.md", "docs/*.md", "docs/examples/verify.py"
 
 _PART: Final = re.compile(
     "(<!-- generated: ([a-z]+) -->).*?((?:# )?<!-- /generated -->)", re.DOTALL
@@ -40,9 +32,8 @@ _TRANSCRIPT: Final = re.compile(
     "(<!-- transcript: ([a-z-]+): ([^>]+) -->).*?(<!-- /transcript -->)", re.DOTALL
 )
 _FIELDS: Final = CreateTicket.model_fields
-_REQUEST: Final = CreateTicket(project_id="P", idempotency_key="k", title="t")
-_ALWAYS: Final = ticket_item(_REQUEST, Assignment(1, "", ""))
-_OWN: Final = [name for name in _FIELDS if name not in RequestKey._fields]
+_ALWAYS: Final = ticket_item(contracts.REQUEST, contracts.ASSIGNMENT)
+_OWN: Final = [name for name in _FIELDS if name not in contracts.REQUEST.key._fields]
 """The fields but for the request's key."""
 _OPTIONAL: Final = [name for name in CONTENT_DEFAULTS if name not in _ALWAYS]
 """The fields that a ticket has only if its request has them."""
@@ -55,8 +46,9 @@ _CHARACTERS: Final = {
 
 
 def pages() -> dict[str, str]:
-    """Return the text of every file with such a part, by its path."""
-    found = {path: (ROOT / path).read_text("utf-8") for path in PAGES}
+    """Return the text of every file that can have such a part, by its path."""
+    paths = [path for pattern in PAGES for path in ROOT.glob(pattern)]
+    found = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
     return {
         path: _TRANSCRIPT.sub(_shown, _PART.sub(_written, text))
         for path, text in found.items()
@@ -87,14 +79,25 @@ def _members(model: type[BaseModel]) -> str:
     )
 
 
-def _set(name: str, members: Iterable[str]) -> str:
-    """Return a set in Python, as its formatter leaves it."""
-    return "\n".join([f"\n{name} = {{", *(f"    {member}," for member in members), "}"])
-
-
 def _sets() -> str:
-    optional, stored = ([f'"{one}"' for one in names] for names in (_OPTIONAL, _STORED))
-    return _set("OPTIONAL", optional) + _set("TEXT", [*stored, "*OPTIONAL"]) + "\n"
+    """Return two sets in Python, as its formatter leaves them."""
+    optional, stored = (map('    "{}",'.format, one) for one in (_OPTIONAL, _STORED))
+    text = "TEXT = {", *stored, "    *OPTIONAL,", "}\n"
+    return "\n".join(["", "OPTIONAL = {", *optional, "}", *text])
+
+
+def _refusal() -> str:
+    """Return a refusal, and the message in which SQS hands it over."""
+    refused = contracts.EVENTS["ticket-refused"]
+    body, attributes = f"{refused.message[:50]}...", refused.message_attributes
+    message = {"MessageId": "...", "Body": body, "MessageAttributes": attributes}
+    # A line ends behind a member.
+    texts = (
+        json.dumps(one).replace(": ", ":\0")
+        for one in (json.loads(refused.message), message)
+    )
+    lines = (fill(text, 104, break_on_hyphens=False) for text in texts)
+    return "\n".join(["\n```json", *lines, "```\n"]).replace("\0", " ")
 
 
 def _table() -> str:
@@ -153,6 +156,7 @@ PARTS: Final[Mapping[str, str]] = {
     "refused": _members(RefusedRequest),
     "voided": _members(VoidedTicket),
     "erased": _members(ErasedTicket),
+    "refusal": _refusal(),
     "sets": _sets(),
     "roles": f"\n\n{rights.table_of_roles()}\n\n",
     "tasks": f"\n\n{rights.table_of_tasks()}\n\n",

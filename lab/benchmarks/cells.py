@@ -1,6 +1,7 @@
 """The measurements: contenders with workloads, in runs side by side."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,7 +14,6 @@ from benchmarks.counting import Figures, mean_of
 from benchmarks.model_run import play
 from benchmarks.profiles import Profile
 from benchmarks.workloads import COLD_START, HOT, ZIPF, Workload
-from simulation.play import all_cores
 
 WORKERS: Final = (100, 10, 2, 1)
 
@@ -29,7 +29,7 @@ class Cell:
     workload: Workload
 
 
-Results = Mapping[Cell, Figures]
+Results = dict[Cell, Figures]
 """The mean of every cell's runs."""
 
 
@@ -54,11 +54,12 @@ MANY_PROJECTS: Final = Workload(projects=1_000)
 
 
 def measure(
-    cells: Collection[Cell], profile: Profile, seeds: int, scale: float = 1.0
+    pool: Executor, cells: Collection[Cell], profile: Profile, seeds: int, scale: float
 ) -> Results:
-    """Measure on all processors.
+    """Measure side by side.
 
     Args:
+        pool: The processors.
         cells: The measurements.
         profile: The times of AWS.
         seeds: Runs of each of the worker's cells; it alone adapts, and varies much.
@@ -73,13 +74,11 @@ def measure(
     runs.sort(key=lambda run: run[0].workload.workers, reverse=True)
     found: dict[Cell, list[Figures]] = {cell: [] for cell in cells}
     console = Console(stderr=True)
-    with all_cores() as pool:
-        played = pool.map(_play, runs)
-        shown = track(played, "runs", len(runs), console=console)
-        for number, (cell, figures) in enumerate(shown, 1):
-            found[cell].append(figures)
-            if number % STEP == 0 and not console.is_terminal:
-                console.print(f"runs: {number} of {len(runs)}")
+    shown = track(pool.map(_play, runs), "runs", len(runs), console=console)
+    for number, (cell, figures) in enumerate(shown, 1):
+        found[cell].append(figures)
+        if number % STEP == 0 and not console.is_terminal:
+            console.print(f"runs: {number} of {len(runs)}")
     return {cell: mean_of(figures) for cell, figures in found.items()}
 
 

@@ -11,9 +11,6 @@ from benchmarks.costs import SERVICES, SUM, dollars
 from benchmarks.counting import Figures
 from benchmarks.workloads import FAIR, FIFO, STANDARD, Workload
 
-_RATE: Final = 100.0
-"""Messages a second, where they come one by one."""
-
 
 def _dollars_column(service: str) -> Callable[[Figures], float]:
     return lambda found: dollars(found)[service]
@@ -27,7 +24,6 @@ COLUMNS: Final[Mapping[str, Callable[[Figures], float]]] = {
     "requests": lambda found: found.requests,
     "p50, s": lambda found: found.p50,
     "p99, s": lambda found: found.p99,
-    "p99 from sending, s": lambda found: found.p99_from_sending,
     "of the quiet, s": lambda found: found.p99_of_quiet,
     "starved": lambda found: found.starved,
     "second tickets, %": lambda found: 100 * found.duplicates,
@@ -95,11 +91,6 @@ CLAIMS: Final = (
         ("requests", "write units", "second tickets, %"),
         {"": cells.REDELIVERED},
         _CONTENDERS,
-    ),
-    Claim(
-        f"Settings, messages one by one, {_RATE:.0f} a second",
-        (*EFFORT, "p99 from sending, s", SUM),
-        {label: replace(setting, rate=_RATE) for label, setting in _SETTINGS.items()},
     ),
     Claim(
         "1,000 projects, more messages than the workers can take",

@@ -33,9 +33,8 @@ class Figures:
     p50: float
     p99: float
     """Seconds from receive to announced."""
-    p99_from_sending: float
     p99_of_quiet: float
-    """From sending, of all projects but P0."""
+    """Seconds from sending to announced, of all projects but P0."""
     starved: int
     """Messages that went back to the queue because time or attempts ran out."""
     duplicates: float
@@ -73,10 +72,8 @@ class Counts:
     """Tickets of requests that had one already."""
     waits: list[float] = field(default_factory=list)
     """Seconds from a message's first receive to its first announcement."""
-    delays: list[float] = field(default_factory=list)
-    """Seconds from its sending."""
     quiet_delays: list[float] = field(default_factory=list)
-    """Those of all projects but P0."""
+    """Seconds from its sending, of all projects but P0."""
     batches: list[float] = field(default_factory=list)
     """Seconds that each invocation took."""
     starved: int = 0
@@ -99,7 +96,6 @@ class Counts:
             batch_seconds=mean(self.batches or [0.0]),
             p50=percentile(self.waits, 0.5),
             p99=percentile(self.waits, 0.99),
-            p99_from_sending=percentile(self.delays, 0.99),
             p99_of_quiet=percentile(self.quiet_delays, 0.99),
             starved=self.starved,
             duplicates=self.duplicates / tickets,
@@ -134,6 +130,5 @@ class Meter(History):
         if key in self.received:
             received_at, sent_at = self.received.pop(key)
             self.counts.waits.append(self.scheduler.now - received_at)
-            self.counts.delays.append(self.scheduler.now - sent_at)
             if event["data"]["project_id"] != "P0":
                 self.counts.quiet_delays.append(self.scheduler.now - sent_at)

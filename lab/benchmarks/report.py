@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from benchmarks.cells import Cell, Results
-from benchmarks.claims import CLAIMS, COLUMNS, Claim
+from benchmarks.claims import COLUMNS, Claim
 from benchmarks.contenders import OURS
 from benchmarks.costs import PRICES
 from benchmarks.counting import Figures
@@ -12,16 +12,18 @@ from benchmarks.targets import TARGETS
 from benchmarks.workloads import Workload
 
 
-def report(results: Results, profile: Profile) -> str:
-    """Return the profile, the targets, a table for each claim, and the prices."""
-    prices = "".join(
+def assumptions(profile: Profile) -> str:
+    """Return the profile, and what nobody measured of it."""
+    assumed = "".join(f"- {assumption};\n" for assumption in ASSUMPTIONS)
+    return f"Latency profile: {profile.name}. Assumed:\n{assumed}"
+
+
+def prices() -> str:
+    """Return the prices of what is counted."""
+    return "".join(
         f"- ${dollar:g} a million {unit}: {source}.\n"
         for unit, (dollar, source) in PRICES.items()
     )
-    assumed = "".join(f"- {assumption};\n" for assumption in ASSUMPTIONS)
-    tables = [target_table(results), *(table_of(claim, results) for claim in CLAIMS)]
-    head = f"Latency profile: {profile.name}. Assumed:\n{assumed}"
-    return "\n".join([head, *tables, prices])
 
 
 def target_table(results: Results) -> str:

@@ -16,5 +16,5 @@ A reader follows one history by opening the modules in this order:
 `engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance.
 `known_bad` has what the model must catch.
 `play` sums up many histories, and `checks.coverage` the conditions that they met.
-`docs/proof.md` says what all of this proves.
+`docs/proof.md` says what all of this proves; `pages` compares its figures.
 """

@@ -9,16 +9,9 @@ import jmespath  # type: ignore[import-untyped]
 from botocore import xform_name
 
 # The AWS CLI's own, which no service has.
-CLI_COMMANDS: Final = {
-    ("cloudformation", "deploy"),
-    ("sso", "login"),
-    ("configure", "list-profiles"),
-    ("logs", "tail"),
-}
-CLI_SERVICES: Final = {"deploy": "codedeploy", "s3api": "s3"}
+CLI_COMMANDS: Final = {("cloudformation", "deploy")}
+CLI_SERVICES: Final = {"s3api": "s3"}
 CLI_OPTIONS: Final = ("endpoint-url", "max-items", "output", "profile", "region")
-# SNS's `Endpoint` would be mistaken for the address of the service.
-RENAMED: Final = {("Subscribe", "Endpoint"): "notification-endpoint"}
 VALUES: Final[dict[str, dict[str, Any]]] = {
     "boolean": {"action": BooleanOptionalAction},
     "list": {"nargs": "+"},
@@ -56,7 +49,7 @@ def check_aws(words: tuple[str, ...]) -> None:
         parser.add_argument(f"--{option}")
     parser.add_argument("--query", type=jmespath.compile)
     for member, kind in shape.members.items():
-        option = RENAMED.get((name, member), xform_name(member, "-"))
+        option = xform_name(member, "-")
         is_required = member in shape.required_members
         value = VALUES.get(kind.type_name, {})
         parser.add_argument(f"--{option}", required=is_required, **value)

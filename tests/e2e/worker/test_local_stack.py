@@ -17,6 +17,7 @@ from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.deployment import deploy
 from ticketctl.local.emulator import running_emulator
+from ticketctl.local.environments import UV_ENVIRONMENT, make_environment
 from ticketctl.local.stack import TEMPLATE, LocalStack, local_stack
 
 pytestmark = pytest.mark.emulator
@@ -81,6 +82,21 @@ class TestFailure:
         assert message.startswith(f"uv could not install {tmp_path}/requirements.txt")
         assert "Hash mismatch" in message
         assert "\n" not in message
+
+    @pytest.mark.parametrize("name", ["env", UV_ENVIRONMENT.name])
+    def test_environment_is_refused_when_a_package_has_no_hash(
+        self, tmp_path: Path, name: str
+    ) -> None:
+        """Whatever installs it; and it does not count as ready."""
+        requirements = tmp_path / "requirements.txt"
+        wheel = tmp_path / "greeting-1.0-py3-none-any.whl"
+        wheel.touch()
+        requirements.write_text(f"greeting @ {wheel.as_uri()}\n")
+
+        with pytest.raises(ToolError, match=r"(?i)hash"):
+            make_environment(tmp_path / name, requirements)
+
+        assert not (tmp_path / name / "ready").exists()
 
     @pytest.mark.parametrize(
         ("parameters", "reason"),

@@ -11,8 +11,9 @@ from benchmarks.contenders import CONTENDERS, OURS, TEXTBOOK
 from benchmarks.counting import Figures, Meter
 from benchmarks.model_run import play
 from benchmarks.profiles import MEASURED
-from benchmarks.queues import NOISY_IN_FLIGHT, CountedFairQueue
+from benchmarks.queues import CountedFairQueue
 from benchmarks.workloads import HOT, Workload, overhead_of
+from simulation.aws.fair_queues import NOISY_IN_FLIGHT
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.costs import SUM, dollars
+from benchmarks.costs import MONTHLY, SUM, dollars, of_a_month
 from benchmarks.counting import Figures, mean_of
 from benchmarks.report import digits
 from benchmarks.targets import Target
+from simulation.pages import unsaid
+from tests.support.template_loader import source
+from ticket_numbering.worker.observability import Metric
 
 
 def figures(**members: float) -> Figures:
@@ -50,3 +53,22 @@ def test_million_tickets_cost_what_the_price_list_says() -> None:
     )
 
     assert dollars(found)[SUM] == pytest.approx(3.59, abs=0.01)
+
+
+def test_month_has_the_alarms_and_metrics_of_the_stack() -> None:
+    """A gradual deployment's alarm comes on top; a cold start is a metric, too."""
+    resources = source()["Resources"].values()
+    alarms = [one for one in resources if "Alarm" in one["Type"]]
+    always = [one["Properties"] for one in alarms if "Condition" not in one]
+    metrics = [str(one).count("'Namespace'") for one in always]
+
+    numbers = {item: number for item, (number, _, _) in MONTHLY.items()}
+    assert numbers["metrics of the alarms"] == sum(metrics)
+    assert numbers["metrics of the worker"] == len(Metric) + 1
+
+
+def test_figure_is_named_when_its_page_says_another() -> None:
+    pages = of_a_month()
+
+    assert [line for page in pages for line in unsaid(page, *pages[page])] == []
+    assert unsaid("README.md", "$1,000 a month") == ["not in README.md: $1,000 a month"]

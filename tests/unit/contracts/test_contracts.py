@@ -60,6 +60,7 @@ MODELS: list[type[BaseModel]] = [
 SCHEMAS = {
     schema["title"]: schema
     for schema in (document(path) for path in contracts.documents())
+    if "title" in schema
 }
 REQUEST = SCHEMAS["CreateTicket"]
 ASYNCAPI = document("asyncapi.json")
@@ -78,11 +79,12 @@ def model_accepts(message: Any) -> bool:
     return True
 
 
-def test_schemas_are_those_of_the_models() -> None:
+def test_schemas_and_examples_are_those_of_the_models() -> None:
     """If this fails, run `make contracts`."""
+    directory = contracts.DIRECTORY
+    paths = *directory.glob("schemas/*.schema.json"), directory / contracts.ASYNCAPI
     checked_in = {
-        f"schemas/{path.name}": path.read_text("utf-8")
-        for path in (contracts.DIRECTORY / "schemas").glob("*.schema.json")
+        str(path.relative_to(directory)): path.read_text("utf-8") for path in paths
     }
 
     assert contracts.documents() == checked_in
@@ -289,8 +291,37 @@ class TestDeadLetters:
         assert set(documented["enum"]) == {kind.__name__ for kind in kinds}
 
 
+@pytest.mark.parametrize("name", MESSAGES)
+def test_every_message_of_asyncapi_has_examples_that_fit(name: str) -> None:
+    message = MESSAGES[name]
+    assert message["examples"]
+    for example in message["examples"]:
+        payload = message["payload"]
+        schema = resolve(payload["$ref"]) if "$ref" in payload else payload
+        Draft202012Validator(schema).validate(example["payload"])
+        assert ("headers" in example) == ("headers" in message)
+        if "headers" in message:
+            validate_headers(name, example["headers"])
+
+
+def test_example_of_a_dead_letter_is_refused_for_its_reason() -> None:
+    [example] = MESSAGES["PoisonMessage"]["examples"]
+
+    with pytest.raises(errors.PoisonMessageError) as refused:
+        CreateTicket.parse(example["payload"])
+
+    found = refused.typename, str(refused.value)
+    assert found == (
+        example["headers"]["ErrorType"],
+        example["headers"]["ErrorMessage"],
+    )
+
+
 def check_headers(message: str, entry: Entry) -> None:
-    found = headers(entry)
+    validate_headers(message, headers(entry))
+
+
+def validate_headers(message: str, found: Mapping[str, Any]) -> None:
     documented = MESSAGES[message]["headers"]
     rules = {
         name: resolve(rule["$ref"]) if "$ref" in rule else rule

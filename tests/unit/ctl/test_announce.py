@@ -86,6 +86,17 @@ class TestEvents:
         assert len(deduplicated) == 3
         assert not deduplicated & {"PROJ-1", "PROJ-2", "PROJ-3"}
 
+    def test_ticket_is_announced_when_a_segment_starts_with_it(
+        self, stage: Stage
+    ) -> None:
+        """An audit names the restart; the ticket is as it was announced."""
+        for number, request in enumerate(create_tickets(2), 1):
+            stage.write(*block_items(block_of([request], number)))
+
+        announce(stage)
+
+        assert ids(stage.published) == ["PROJ-1", "PROJ-2"]
+
 
 MALFORMED: list[dict[str, Any]] = [
     *({"idempotency_key": "a key"}, {"priority": "odd"}),
@@ -193,13 +204,16 @@ class TestRange:
         assert ids(stage.published) == [f"PROJ-{first}", f"PROJ-{last}"]
         assert "PROJ has an item with the number 2.5; see: ticketctl audit" in ended.err
 
-    def test_number_is_found_when_a_fraction_is_before_it(self, stage: Stage) -> None:
+    def test_fraction_is_no_neighbour_of_a_number(self, stage: Stage) -> None:
         stage.put(1, 2)
         stage.write(ticket_item("PROJ", "1.5", "another key"))
 
-        around = around_each(stage, "PROJ", [1, 2])
+        around = [found for _, found in around_each(stage, "PROJ", [1, 2])]
 
-        assert [one.there and one.there.number for _, one in around] == [1, 2]
+        numbers = [
+            [item and item.fields["number"] for item in found] for found in around
+        ]
+        assert numbers == [[None, 1, 2], [1, 2, None]]
 
     @pytest.mark.parametrize("first", [1, 2])
     @pytest.mark.parametrize(

@@ -355,6 +355,13 @@ class TestVerifier:
         assert status == 1
         assert lines[2:4] == ["A-2: a head does not hold", "A-3: a head does not hold"]
 
+    def test_first_number_above_1_is_a_problem_without_a_chain_too(
+        self, steps: Steps
+    ) -> None:
+        steps.put(*sequence("A", 2))
+
+        assert verified(steps) == ["A-2: the number before it is missing"]
+
     def test_nothing_at_all_is_no_success(self, steps: Steps, tmp_path: Path) -> None:
         assert self.run(tmp_path, steps) == (1, ["0 items, 0 heads, 0 problems"])
 

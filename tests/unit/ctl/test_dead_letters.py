@@ -59,9 +59,11 @@ class TestVisibility:
 
         assert len([*DeadLetterQueue(receiver, visible=9).receive()]) == 2
 
+        receiver.receipts["dead-1"] = "an old handle, with which SQS may not delete"
         services.wait(60)
         assert receiver.receive() == []
         assert services.queues["dead"].messages["dead-1"].receives == 2
+        assert receiver.receipts["dead-1"] == "dead-1"
 
     def test_command_says_so_when_an_answer_of_200_names_failures(
         self, stage: Stage

@@ -94,6 +94,19 @@ class TestSeed:
         assert seeded.given_within == (1,)
         assert sorted(stage.tickets()) == [1, 2, 4]
 
+    def test_seed_reads_again_when_one_of_two_due_numbers_is_given_meanwhile(
+        self, stage: Stage
+    ) -> None:
+        """The proof's rule "a failed put is none": the other one is not enough."""
+        stage.put(1, 2)
+        stage.interrupt_seed(10, after=2)
+        stage.before("put_item", lambda: None, lambda: stage.put(11))
+
+        stage.seed(20).apply()
+
+        assert stage.given() == [1, 2, 11]
+        assert stage.tickets()[12]["status"] == "reserved"
+
     def test_seed_tries_again_when_another_transaction_holds_its_number(
         self, stage: Stage
     ) -> None:

@@ -14,12 +14,14 @@ from tests.support.builders import (
     announcement,
     assigned_event,
     create_ticket,
+    create_tickets,
     ticket_fields,
 )
 from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
+from tests.support.stage import Stage
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
@@ -208,7 +210,7 @@ WRONG = {
         "first: announced with different contents",
     ),
     "other-body": (
-        with_dead("3", "{ ", "InvalidMessageError"),
+        with_dead("3", f"{BROKEN} ", "InvalidMessageError"),
         "dead letter with another body",
     ),
     "other-reason": (
@@ -335,6 +337,15 @@ class TestVerdict:
 
         assert problem == f"A-2: announced with another {name} than is stored"
 
+    def test_verdict_waits_for_a_refusal_when_sqs_moved_another_copy(self) -> None:
+        """Each of the two may be late."""
+        moved = [*DEAD, dead_letter("5", OTHER, "")]
+        observed = replace(without(REUSE_REFUSED), dead_letters=moved)
+
+        [missing] = judge(observed).missing
+
+        assert missing.startswith("dead letter, and its refusal not announced: ")
+
     def test_verdict_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
         assert not judge(with_dead("1", json.dumps(FIRST), "")).missing
 
@@ -363,6 +374,18 @@ class TestVerdict:
         times = run_json(run, judge(WELL))["seconds_to_announced"]
 
         assert times == {"p50": 2.0, "p99": 4.0}
+
+
+def test_project_has_all_its_tickets_as_they_are_stored(stage: Stage) -> None:
+    first, second = create_tickets(2)
+    stage.give(first, 1)
+    stage.give(second, 2)
+    audit = ProjectAudit("PROJ")
+
+    found = Project.read(stage, audit)
+
+    assert found == Project(audit, stage.tickets())
+    assert (found.project_id, found.last_number) == ("PROJ", 2)
 
 
 def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:

@@ -105,6 +105,13 @@ class TestSubscription:
         assert statement["Action"] == tools["Action"]
         assert list(statement["Condition"]["ArnEquals"]) == ["aws:SourceArn"]
 
+    def test_dead_announcement_has_days_left_when_it_waited_in_the_queue(self) -> None:
+        """A message that SQS moves keeps its age."""
+        queues = of_type("subscription.yaml", "AWS::SQS::Queue")
+        live, dead = (one["Properties"]["MessageRetentionPeriod"] for one in queues)
+
+        assert dead >= live + 7 * 24 * 60 * 60
+
     def test_filter_names_what_is_announced(self) -> None:
         [found] = of_type("subscription.yaml", "AWS::SNS::Subscription")
         names = found["Properties"]["FilterPolicy"]
