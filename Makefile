@@ -172,9 +172,10 @@ format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is lef
 	$(BIN)/ruff format .
 	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas, the examples of the messages, the lists of fields, the table of rights and the diagram on the pages.
+contracts: .venv/ready  ## Write the JSON Schemas, the examples of the messages, the lists of fields, the table of rights and the diagram on the pages, and the reference of the command line.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 	PYTHONPATH=src:lab $(BIN)/python -m tools.pages
+	PYTHONPATH=src $(BIN)/python -m typer ticketctl.commands utils docs --name ticketctl --output docs/reference/ticketctl.md
 
 pictures: setup  ## Draw the terminal of `make run` again.
 	@$(BIN)/python -m tools.pictures

@@ -8,12 +8,6 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ticketctl.aws.aws_errors import (
-    AWS_ERRORS,
-    explained,
-    is_of_credentials,
-    without_credentials,
-)
 from ticketctl.cli.errors import Status, ToolError
 from ticketctl.commands import app
 
@@ -36,15 +30,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(end.code or (Status.OK if is_read else Status.FOUND))
     except ToolError as error:
         _fail(str(error), error.status)
-    except AWS_ERRORS as error:
-        _fail(str(explained(error)), Status.CLOUD)
     except sqlite3.Error as error:
         hint = "SQLITE_TMPDIR names another folder"
         _fail(f"a temporary file of SQLite: {error}; {hint}", Status.USAGE)
     except Exception as error:
+        from ticketctl.aws import aws_errors as aws  # Not for an option's mistake.
+
+        if isinstance(error, aws.AWS_ERRORS):
+            _fail(str(aws.explained(error)), Status.CLOUD)
         # Also in the middle of a run, when they are refreshed.
-        if is_of_credentials(error):
-            _fail(str(without_credentials(error)), Status.CLOUD)
+        if aws.is_of_credentials(error):
+            _fail(str(aws.without_credentials(error)), Status.CLOUD)
         if not isinstance(error, OSError):
             raise
         where = f"{error.filename}: " if error.filename else ""

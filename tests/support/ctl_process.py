@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 import boto3
@@ -14,6 +16,7 @@ import typer
 from botocore.stub import Stubber
 from typer.testing import CliRunner
 
+import ticketctl
 from ticketctl.__main__ import main
 from ticketctl.aws.stack import Stack
 from ticketctl.commands import app
@@ -21,6 +24,11 @@ from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack
 
 WIDTH = "200"
+
+# A command loads its modules late, and they would keep a clock that a test has set.
+for module in walk_packages(ticketctl.__path__, "ticketctl."):
+    if ".local" not in module.name:
+        import_module(module.name)
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ class Ctl:
 
 def context_of(system: Any) -> typer.Context:
     """Return the context of a command that is called as a function."""
-    return typer.Context(command_of(()), obj=lambda: system)
+    return typer.Context(command_of(()), obj=lambda _: system)
 
 
 def canned_stack(outputs: Mapping[str, str], **clients: Any) -> Stack:

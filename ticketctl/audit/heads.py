@@ -15,7 +15,8 @@ from typing import Final
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import ORIGIN
 from ticket_numbering.contract.field_types import is_project_id
-from ticketctl.aws.items import HIGHEST, Ticket
+from ticketctl.aws import HIGHEST
+from ticketctl.aws.items import Ticket
 from ticketctl.aws.table_reader import MAX_KEYS, Place, TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.evidence.chain import Link, chain_problem, link_of

@@ -63,7 +63,8 @@ _GIVE_CREDENTIALS: Final = (
 )
 _CHECK_ADDRESS: Final = (
     "check the Region, the network, and AWS_ENDPOINT_URL "
-    "(the local system is up while `make up` runs)"
+    "(the local system is up while `make up` runs; after a restart "
+    "`source .build/local/env` again)"
 )
 
 

@@ -39,10 +39,8 @@ from ticket_numbering.contract.messages import (
     RequestKey,
     stored_fingerprint,
 )
+from ticketctl.aws import HIGHEST
 from ticketctl.cli.errors import NotThereError
-
-HIGHEST: Final = 10**18 - 1
-"""The highest number that the tools accept: far above any sequence, in 64 bits."""
 
 MARKS: Final = {VOIDED: "void", ERASED: "erase"}
 """The statuses that a ticket gets by commands, and these."""

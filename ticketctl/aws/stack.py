@@ -38,8 +38,6 @@ from ticketctl.aws.outputs import (
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import remark
 
-DEFAULT_STACK: Final = "ticket-numbering"
-
 # A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).
 _CONFIG: Final = Config(
     connect_timeout=5,

@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from functools import partial
 from shlex import quote
-from typing import Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ticketctl import __version__
-from ticketctl.aws.stack import DEFAULT_STACK, Stack, find_stack
+from ticketctl.cli.pages import docs
+
+if TYPE_CHECKING:
+    from ticketctl.aws.stack import Stack
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -18,6 +20,12 @@ TICKETS: Final = "Tickets"
 SEQUENCES: Final = "Number sequences"
 OPERATIONS: Final = "The running system"
 LOCAL: Final = "On this machine, without an AWS account"
+
+MAX_NUMBER: Final = 10**15
+"""The contract's; its import takes longer than all of `--version`."""
+
+_PLACE: Final = ("stack", "region", "profile")
+"""The options that lead to a stack, which stand before the command."""
 
 _STATUSES: Final = """
 | Exit status | Meaning |
@@ -33,15 +41,38 @@ _STATUSES: Final = """
 def _refuse_repeats(command: Any, ctx: Any, args: list[str]) -> None:
     """Refuse an option that is given twice; the last would count, and nobody see it."""
     if ctx.resilient_parsing:  # For completions, of unfinished lines.
+        for parameter in command.get_params(ctx):  # Typer loads pydantic for a value.
+            parameter.process_value = lambda _, value: value
         return
-    _, _, given = command.make_parser(ctx).parse_args(args=[*args])
+    try:
+        _, _, given = command.make_parser(ctx).parse_args(args=[*args])
+    except Exception as error:
+        _explain(command, ctx, getattr(error, "option_name", ""))
+        raise
     for option, number in Counter(given).items():
         if number > 1 and not (option.multiple or option.is_flag):
             ctx.fail(f"{option.opts[0]} is given {number} times, and takes one value")
 
 
+def _explain(command: Any, ctx: Any, option: str) -> None:
+    """Say where something goes that is no option of the command."""
+    name = option.removeprefix("--")
+    program, _, words = ctx.command_path.partition(" ")
+    if words and name in _PLACE:
+        right = f"{program} {option} {name.upper()} {words}"
+        ctx.fail(f"put {option} before the command: {right}")
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    if name.upper() in {one.metavar for one in arguments}:
+        ctx.fail(f"write {name.upper()} without {option}")
+
+
 class Command(TyperCommand):
     """A command that takes each option once, but for those that can be repeated."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help, and pages where the reader has them."""
+        self.help = str(self.help).replace("docs/", docs())
+        super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the arguments from the command line."""
@@ -104,7 +135,7 @@ def ticketctl(
     *,
     stack: Annotated[
         str, typer.Option(envvar="TICKETCTL_STACK", help="The stack's name.")
-    ] = DEFAULT_STACK,
+    ] = "ticket-numbering",
     region: Annotated[
         str | None, typer.Option(help="AWS Region; else as the AWS CLI finds it.")
     ] = None,
@@ -124,19 +155,21 @@ def ticketctl(
     Region, profile and credentials are found as the AWS CLI finds them;
     `AWS_ENDPOINT_URL` leads to the local system.
     """
-    ctx.obj = partial(find_stack, stack, region, profile)
+    ctx.obj = lambda find: find(stack, region, profile)
 
 
-def stack_of(ctx: typer.Context) -> Stack:
+def stack_of(ctx: typer.Context) -> "Stack":
     """Find the stack that the options of the application name."""
-    stack: Stack = ctx.obj()
+    from ticketctl.aws.stack import find_stack
+
+    stack: Stack = ctx.obj(find_stack)
     return stack
 
 
 def called(ctx: typer.Context) -> str:
     """Return the call of this program up to a command, for commands that it prints."""
     given = ctx.find_root().params
-    options = [(name, given.get(name)) for name in ("stack", "region", "profile")]
+    options = [(name, given.get(name)) for name in _PLACE]
     named = [f"--{name} {quote(value)}" for name, value in options if value]
     return " ".join(["ticketctl", *named])
 

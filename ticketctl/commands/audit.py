@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ticketctl.audit.audit import audit_stack
-from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
-from ticketctl.audit.reading import AuditPlan
-from ticketctl.audit.report import print_report, report_json
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import print_json, spinner
 from ticketctl.commands.application import SEQUENCES, Json, command, stack_of
 from ticketctl.commands.export import Rate, TicketsTable
-from ticketctl.show.lookup import checked_project
+
+if TYPE_CHECKING:
+    from ticketctl.audit.heads import Head
 
 
 @command(
@@ -67,6 +65,12 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
     found, or if there was nothing to read.
     """
+    from ticketctl.audit.audit import audit_stack
+    from ticketctl.audit.heads import add_heads, read_heads
+    from ticketctl.audit.reading import AuditPlan
+    from ticketctl.audit.report import print_report, report_json
+    from ticketctl.show.lookup import checked_project
+
     given = (tickets_table, keys_table)
     # An empty name is a script's mistake, and must not stand for the live tables.
     if "" in given or given.count(None) == 1:
@@ -99,8 +103,10 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.FOUND)
 
 
-def _last_heads(path: str, projects: Sequence[str]) -> Sequence[Head]:
+def _last_heads(path: str, projects: Sequence[str]) -> Sequence["Head"]:
     """Return the last heads of each project, or of these."""
+    from ticketctl.audit.heads import last_heads, read_heads
+
     last = last_heads(read_heads(path, projects))
     if missing := {*projects} - {head.project_id for head in last}:
         raise InputError(f"{path}: no head of {', '.join(sorted(missing))}")

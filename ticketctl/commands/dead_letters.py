@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -18,11 +18,10 @@ from ticketctl.commands.application import (
     completed_by,
     stack_of,
 )
-from ticketctl.dead_letters.delete import delete_selected
-from ticketctl.dead_letters.edit import edit_dead_letter
-from ticketctl.dead_letters.redrive import MAX_RATE, redrive_selected
-from ticketctl.dead_letters.selection import REASONS, Selection, select
-from ticketctl.dead_letters.views import print_list, print_whole
+from ticketctl.dead_letters import REASONS
+
+MAX_RATE: Final = 500
+"""Messages a second; StartMessageMoveTask API."""
 
 dead_letters = typer.Typer(
     cls=Group, no_args_is_help=True, help="Look after the messages that got no number."
@@ -80,6 +79,9 @@ def list_(  # noqa: PLR0913 - one parameter for each option.
 
     Listing hides messages from others for a moment; they are visible again at its end.
     """
+    from ticketctl.dead_letters.selection import Selection
+    from ticketctl.dead_letters.views import print_list
+
     selection = Selection(project_id=project, reason=reason, idempotency_key=key)
     print_list(stack_of(ctx), selection, limit, as_json=as_json)
 
@@ -100,6 +102,9 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show all of one dead letter."""
+    from ticketctl.dead_letters.selection import Selection, select
+    from ticketctl.dead_letters.views import print_whole
+
     [dead_letter] = select(stack_of(ctx), Selection([message_id]))
     if raw:
         sys.stdout.buffer.write(dead_letter.body.encode())
@@ -137,6 +142,9 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
     With --all SQS moves them itself, also after this command has ended.
     Chosen ones are sent one by one, and each is deleted after it was sent.
     """
+    from ticketctl.dead_letters.redrive import redrive_selected
+    from ticketctl.dead_letters.selection import Selection
+
     selection = Selection(ids or (), project, reason, everything=everything).checked()
     if rate and not everything:
         raise InputError("--rate goes with --all")
@@ -170,6 +178,8 @@ def edit(
     or its key has a number, or if the dead letter is gone.
     One that has a number is refused: only a redrive can still get it announced.
     """
+    from ticketctl.dead_letters.edit import edit_dead_letter
+
     edit_dead_letter(stack_of(ctx), message_id, body, save, yes=yes)
 
 
@@ -193,5 +203,8 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
 
     Nothing is deleted if one has a number: only a redrive can still get it announced.
     """
+    from ticketctl.dead_letters.delete import delete_selected
+    from ticketctl.dead_letters.selection import Selection
+
     selection = Selection(ids or (), project, reason, everything=everything).checked()
     delete_selected(stack_of(ctx), selection, save, yes=yes)

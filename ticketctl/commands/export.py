@@ -5,15 +5,9 @@ from typing import Annotated, Final
 
 import typer
 
-from ticket_numbering.contract.dynamodb_items import NUMBER
-from ticketctl.aws.items import json_values
-from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.cli.output import console, counted, print_json_line, remark, spinner
 from ticketctl.commands.application import TICKETS, command, stack_of
-from ticketctl.export.export import Export
-from ticketctl.show.lookup import checked_project
 
 Rate = Annotated[int | None, typer.Option(min=1, help="Read units a second, at most.")]
 TicketsTable = Annotated[
@@ -52,6 +46,13 @@ def export(
     read units. The count is on standard error. Ends with status 1 if a number is
     missing, or a named project has no tickets.
     """
+    from ticket_numbering.contract.dynamodb_items import NUMBER
+    from ticketctl.aws.items import json_values
+    from ticketctl.aws.rate_limiter import RateLimiter
+    from ticketctl.aws.table_reader import TableReader
+    from ticketctl.export.export import Export
+    from ticketctl.show.lookup import checked_project
+
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
     stack = stack_of(ctx)
     table = stack.outputs["TicketsTableName"]

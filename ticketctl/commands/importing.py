@@ -4,36 +4,11 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.stack import caller_arn, limits_of, place_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, with_progress
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, Yes, called, command, stack_of
 from ticketctl.commands.send import Encoding, File, FileFormat
-from ticketctl.files.csv_columns import mapped
-from ticketctl.files.request_file import open_lines
-from ticketctl.importing.judging import Judge
-from ticketctl.importing.lines import FIELDS, Defaults
-from ticketctl.importing.planning import judge_all
-from ticketctl.importing.report import (
-    REFUSED,
-    changes,
-    counts_of,
-    left_out,
-    plan,
-    print_refused,
-    summary,
-)
-from ticketctl.importing.run import (
-    import_all,
-    read_tickets,
-    refuse_beyond,
-    verify_all,
-)
-from ticketctl.importing.tickets import Import
-from ticketctl.importing.times import Times
-from ticketctl.show.lookup import checked_project
 
 
 @command(
@@ -115,6 +90,32 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     prints the commands that void and erase again. Ends with status 1 if a ticket is
     refused, or there with another `assigned_at`.
     """
+    from ticketctl.aws.items import timestamp_now
+    from ticketctl.aws.stack import caller_arn, limits_of, place_of
+    from ticketctl.files.csv_columns import mapped
+    from ticketctl.files.request_file import open_lines
+    from ticketctl.importing.judging import Judge
+    from ticketctl.importing.lines import FIELDS, Defaults
+    from ticketctl.importing.planning import judge_all
+    from ticketctl.importing.report import (
+        REFUSED,
+        changes,
+        counts_of,
+        left_out,
+        plan,
+        print_refused,
+        summary,
+    )
+    from ticketctl.importing.run import (
+        import_all,
+        read_tickets,
+        refuse_beyond,
+        verify_all,
+    )
+    from ticketctl.importing.tickets import Import
+    from ticketctl.importing.times import Times
+    from ticketctl.show.lookup import checked_project
+
     if project is not None:
         checked_project(project)
     defaults = Defaults(timestamp_now(), project, Times(date_format), fit)

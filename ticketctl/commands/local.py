@@ -7,7 +7,6 @@ import typer
 
 from ticketctl.cli.errors import Status, ToolError
 from ticketctl.commands.application import LOCAL, command
-from ticketctl.verify.sample import many_messages
 
 if TYPE_CHECKING:
     from ticketctl.local.session import Session
@@ -57,6 +56,8 @@ def sample(
     ] = 0,
 ) -> None:
     """Print create-ticket messages to try things with, a JSON object a line."""
+    from ticketctl.verify.sample import many_messages
+
     for body in many_messages(number, poison):
         typer.echo(body)
 
@@ -67,7 +68,6 @@ def _session(ctx: typer.Context) -> "Session":
         raise ToolError(
             "this command needs a checkout of ticket numbering; there: `make setup`"
         )
-    # The wheel is without it.
-    from ticketctl.local.session import Session  # noqa: PLC0415
+    from ticketctl.local.session import Session  # The wheel is without it.
 
     return ctx.ensure_object(Session)

@@ -1,32 +1,23 @@
 """The commands that send tickets."""
 
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import uuid4
 
 import typer
 
-from ticket_numbering.contract.field_types import MAX_NUMBER, PRIORITIES
-from ticket_numbering.contract.limits import Limits
-from ticketctl.aws.stack import limits_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
 from ticketctl.commands.application import (
+    MAX_NUMBER,
     TICKETS,
     Json,
     command,
     completed_by,
     stack_of,
 )
-from ticketctl.files.request_file import Format, open_lines
-from ticketctl.send.checking import (
-    Check,
-    check_file,
-    checked_request,
-    keys_of,
-    refuse_beyond,
-)
-from ticketctl.send.delivering import Delivery
-from ticketctl.send.spool import Spool
+from ticketctl.files import Format
+
+PRIORITIES: Final = ("low", "medium", "high", "urgent")
 
 File = Annotated[
     str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
@@ -97,6 +88,10 @@ def send(  # noqa: PLR0913 - one parameter for each option.
 
     It is checked before it is sent, and safe to send again under the same --key.
     """
+    from ticketctl.aws.stack import limits_of
+    from ticketctl.send.checking import checked_request, refuse_beyond
+    from ticketctl.send.delivering import Delivery
+
     given = {
         "project_id": project,
         "idempotency_key": str(uuid4()) if key is None else key,
@@ -179,6 +174,13 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     With --json it prints a JSON document a line: for each message, or with --wait for
     each number. Status 1 says that lines were skipped, or that a number is missing.
     """
+    from ticket_numbering.contract.limits import Limits
+    from ticketctl.aws.stack import limits_of
+    from ticketctl.files.request_file import open_lines
+    from ticketctl.send.checking import Check, check_file, keys_of
+    from ticketctl.send.delivering import Delivery
+    from ticketctl.send.spool import Spool
+
     if unchecked and wait:
         raise InputError(
             "--wait knows the keys of checked lines: leave out --unchecked"

@@ -4,17 +4,11 @@ from typing import Annotated
 
 import typer
 
-from ticket_numbering.contract.dynamodb_items import ERASED, VOIDED
-from ticket_numbering.contract.field_types import MAX_NUMBER
-from ticketctl.aws.aws_errors import AWS_ERRORS
-from ticketctl.aws.items import MARKS
-from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.stack import caller_arn, place_of
-from ticketctl.aws.tickets import last_number, parse_ticket_key
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import (
+    MAX_NUMBER,
     SEQUENCES,
     Project,
     TicketKey,
@@ -22,11 +16,6 @@ from ticketctl.commands.application import (
     command,
     stack_of,
 )
-from ticketctl.sequences.announcing import Announcer
-from ticketctl.sequences.marking import Marking, checked_reason
-from ticketctl.sequences.repeating import Repeat
-from ticketctl.sequences.seeding import Seed
-from ticketctl.show.lookup import checked_project, find_ticket
 
 Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 
@@ -51,6 +40,13 @@ def seed(
     ever be given. If workers gave some of them meanwhile, these are named, and the
     status is 1.
     """
+    from ticketctl.aws.aws_errors import AWS_ERRORS
+    from ticketctl.aws.stack import caller_arn, place_of
+    from ticketctl.aws.tickets import last_number
+    from ticketctl.sequences.marking import checked_reason
+    from ticketctl.sequences.seeding import Seed
+    from ticketctl.show.lookup import checked_project
+
     checked_project(project)
     if reason:
         checked_reason(reason)
@@ -90,6 +86,8 @@ def void(
     the same reason, it announces again. Ends with status 1 if there is no such ticket,
     or it is malformed and could not be announced.
     """
+    from ticket_numbering.contract.dynamodb_items import VOIDED
+
     _mark(ctx, ticket_key, VOIDED, reason, yes=yes)
 
 
@@ -111,6 +109,8 @@ def erase(
     again with the same reason, it announces again. Ends with status 1 if there is no
     such ticket, or it is malformed and could not be announced.
     """
+    from ticket_numbering.contract.dynamodb_items import ERASED
+
     _mark(ctx, ticket_key, ERASED, reason, yes=yes)
 
 
@@ -153,6 +153,13 @@ def announce_again(  # noqa: PLR0913 - one parameter for each option.
     Run it again from the number that it names, if it was interrupted. Ends with status
     1 if a number of the range is missing, malformed or changed, and not announced.
     """
+    from ticketctl.aws.rate_limiter import RateLimiter
+    from ticketctl.aws.stack import place_of
+    from ticketctl.aws.tickets import last_number
+    from ticketctl.sequences.announcing import Announcer
+    from ticketctl.sequences.repeating import Repeat
+    from ticketctl.show.lookup import checked_project
+
     checked_project(project)
     stack = stack_of(ctx)
     highest = last_number(stack, project)
@@ -175,6 +182,14 @@ def announce_again(  # noqa: PLR0913 - one parameter for each option.
 def _mark(
     ctx: typer.Context, ticket_key: str, status: str, reason: str, *, yes: bool
 ) -> None:
+    from ticketctl.aws.aws_errors import AWS_ERRORS
+    from ticketctl.aws.items import MARKS
+    from ticketctl.aws.stack import caller_arn, place_of
+    from ticketctl.aws.tickets import parse_ticket_key
+    from ticketctl.sequences.announcing import Announcer
+    from ticketctl.sequences.marking import Marking, checked_reason
+    from ticketctl.show.lookup import find_ticket
+
     project_id, number = parse_ticket_key(ticket_key)
     ticket_key = f"{project_id}-{number}"  # Without leading zeros.
     checked_reason(reason)

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.aws.items import HIGHEST, json_values
-from ticketctl.aws.tickets import parse_ticket_key
+from ticketctl.aws import HIGHEST
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.commands.application import (
@@ -16,21 +15,10 @@ from ticketctl.commands.application import (
     command,
     stack_of,
 )
-from ticketctl.show.lookup import (
-    checked_project,
-    find_request,
-    find_ticket,
-    latest_tickets,
-    request_key,
-)
-from ticketctl.show.report import print_fields, print_tickets, ticket_json
 
 Evidence = Annotated[
     bool,
-    typer.Option(
-        "--evidence",
-        help="Show the hashes and the salt, too: docs/evidence.md explains them.",
-    ),
+    typer.Option("--evidence", help="Show the hashes and the salt, too."),
 ]
 
 
@@ -49,9 +37,13 @@ def show(
 ) -> None:
     """Show one ticket whole, with its description.
 
-    With --json its hashes and its salt are there, too.
+    With --json its hashes and its salt are there, too: docs/evidence.md.
     Ends with status 1 if there is no such ticket.
     """
+    from ticketctl.aws.tickets import parse_ticket_key
+    from ticketctl.show.lookup import find_ticket
+    from ticketctl.show.report import print_fields, ticket_json
+
     place = parse_ticket_key(ticket_key)
     ticket = find_ticket(stack_of(ctx), *place)
     if as_json:
@@ -85,6 +77,9 @@ def list_tickets(
     With --json each is a whole JSON document on a line.
     Ends with status 1 if there are none.
     """
+    from ticketctl.show.lookup import checked_project, latest_tickets
+    from ticketctl.show.report import print_tickets, ticket_json
+
     checked_project(project)
     found = latest_tickets(stack_of(ctx), project, limit, before)
     if not found:
@@ -119,9 +114,13 @@ def find(
 ) -> None:
     """Find the ticket that a request got, by its idempotency key.
 
-    With --json the hashes and the salt are there, too.
+    With --json the hashes and the salt are there, too: docs/evidence.md.
     Ends with status 1 if the request has no number.
     """
+    from ticketctl.aws.items import json_values
+    from ticketctl.show.lookup import find_request, request_key
+    from ticketctl.show.report import print_fields, ticket_json
+
     key = request_key(project, idempotency_key)
     record, ticket = find_request(stack_of(ctx), key)
     if as_json:

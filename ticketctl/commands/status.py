@@ -6,10 +6,8 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import print_json, print_line
+from ticketctl.cli.output import print_json, print_line, remark
 from ticketctl.commands.application import OPERATIONS, Json, command, stack_of
-from ticketctl.status.status import lines_of, status_of
-from ticketctl.status.variables import UNSET, shell_lines
 
 
 @command(
@@ -40,6 +38,8 @@ def status(
     of a new stack has no data for some minutes. Where a right is missing or a service
     does not answer, it shows the rest, names the service, and ends with status 3.
     """
+    from ticketctl.status.status import failed, lines_of, status_of
+
     found = status_of(stack_of(ctx))
     if as_json:
         print_json(found)
@@ -47,6 +47,7 @@ def status(
         for line in lines_of(found):
             print_line(line)
     if check and found["needs_a_person"]:
+        remark(f"check: not passed: {'; '.join(failed(found))}")
         raise typer.Exit(Status.FOUND)
     if found["refused"]:
         raise typer.Exit(Status.CLOUD)
@@ -56,7 +57,7 @@ def status(
     "env",
     OPERATIONS,
     "ticketctl env",
-    f'eval "${{{UNSET}-}}"; '
+    'eval "${TICKETCTL_UNSET-}"; '
     'variables=$(ticketctl --stack staging env) && eval "$variables"',
 )
 def env(ctx: typer.Context) -> None:
@@ -67,5 +68,7 @@ def env(ctx: typer.Context) -> None:
     anywhere: what this prints is whole, or it prints nothing. Keep what it printed: the
     commands take these variables if CloudFormation does not answer.
     """
+    from ticketctl.status.variables import shell_lines
+
     profile = ctx.find_root().params.get("profile")
     typer.echo("\n".join(shell_lines(stack_of(ctx), profile, os.environ)))

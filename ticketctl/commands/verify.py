@@ -3,20 +3,20 @@
 import time
 from dataclasses import replace
 from secrets import token_hex
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from ticketctl.aws.stack import Stack, limits_of, place_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import OPERATIONS, Json, Yes, command, stack_of
-from ticketctl.verify.report import print_run, print_times, run_json
-from ticketctl.verify.run import Run
-from ticketctl.verify.sample import Messages, sample_messages
-from ticketctl.verify.verdict import Verdict
-from ticketctl.watch.watching import temporary_queue
+
+if TYPE_CHECKING:
+    from ticketctl.aws.stack import Stack
+    from ticketctl.verify.run import Run
+    from ticketctl.verify.sample import Messages
+    from ticketctl.verify.verdict import Verdict
 
 PROJECT_START: Final = "VERIFY-"
 """Of the projects that subscribers can leave out."""
@@ -57,6 +57,10 @@ def verify(
     The tickets and their key records stay; the project's dead letters are removed.
     Ends with status 0 only if all of it holds, else with 1.
     """
+    from ticketctl.aws.stack import limits_of, place_of
+    from ticketctl.verify.report import print_run, print_times, run_json
+    from ticketctl.verify.sample import sample_messages
+
     stack = stack_of(ctx)
     started = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     project = f"{PROJECT_START}{started}-{token_hex(2)}"
@@ -79,8 +83,11 @@ def verify(
 
 
 def _follow(
-    stack: Stack, project: str, count: int, messages: Messages, patience: float
-) -> tuple[Run, Verdict]:
+    stack: "Stack", project: str, count: int, messages: "Messages", patience: float
+) -> tuple["Run", "Verdict"]:
+    from ticketctl.verify.run import Run
+    from ticketctl.watch.watching import temporary_queue
+
     first, *others = messages.first
     with temporary_queue(stack) as queue_url:
         run = Run(stack, queue_url)

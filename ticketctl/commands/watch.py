@@ -8,8 +8,6 @@ import typer
 
 from ticketctl.cli.errors import Status
 from ticketctl.commands.application import TICKETS, Json, command, stack_of
-from ticketctl.show.lookup import checked_project
-from ticketctl.watch.watching import Screen, watch_topic
 
 
 @command(
@@ -40,6 +38,9 @@ def watch(
     SNS may not deliver to a new subscription at once. A replay may have been announced
     before. With --count, status 1 says that fewer came.
     """
+    from ticketctl.show.lookup import checked_project
+    from ticketctl.watch.watching import Screen, watch_topic
+
     projects = [checked_project(project_id) for project_id in project or ()]
     screen = Screen(projects, as_json, count or math.inf)
     stack = stack_of(ctx)

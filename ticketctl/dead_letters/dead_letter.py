@@ -15,15 +15,10 @@ from ticket_numbering.contract.envelope import (
     ERROR_TYPE,
     REASON_ATTRIBUTES,
 )
-from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
 from ticketctl.aws.request_fields import read_fields
-
-_POISON: Final = {error.__name__ for error in PoisonMessageError.__subclasses__()}
-
-DEAD_LETTER_REASONS: Final = frozenset(_POISON | {RECEIVED_TOO_OFTEN})
-"""Every reason that there is."""
+from ticketctl.dead_letters import POISON
 
 _MOVED: Final = "DeadLetterQueueSourceArn"
 """What SQS sets when it moves a message itself; ReceiveMessage API."""
@@ -58,7 +53,7 @@ class DeadLetter:
         refusal stays with a message through a redrive.
         """
         named = self._attribute(ERROR_TYPE)
-        return named if named in _POISON and _MOVED not in self.system else None
+        return named if named in POISON and _MOVED not in self.system else None
 
     @property
     def error_message(self) -> str | None:

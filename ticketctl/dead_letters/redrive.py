@@ -17,9 +17,6 @@ from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import reasons, warn_of_poison
 
-MAX_RATE: Final = 500
-"""Messages a second; StartMessageMoveTask API."""
-
 # An emulator's answer. Not `UnsupportedOperation`: so SQS refuses a second task.
 _UNKNOWN_OPERATION: Final = frozenset(
     {"InvalidAction", "NotImplemented", "UnknownOperation", "UnknownOperationException"}

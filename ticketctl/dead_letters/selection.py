@@ -3,16 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
 
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import remark
-from ticketctl.dead_letters.dead_letter import DEAD_LETTER_REASONS, DeadLetter
+from ticketctl.dead_letters import REASONS
+from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
-
-REASONS: Final = [reason.replace(" ", "-") for reason in sorted(DEAD_LETTER_REASONS)]
-"""As a person types them."""
 
 
 @dataclass(frozen=True)

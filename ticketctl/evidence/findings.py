@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from ticketctl.cli.pages import docs
+
 Range = tuple[int, int]
 """The first and the last number."""
 
@@ -137,7 +139,7 @@ class Finding:
             detail=self.detail,
             seed=f"{self.project_id} --last {max(self.numbers, default=0) + 1}",
         )
-        return f"{self.project_id}: {self.kind}: {said}; see docs/recovery.md"
+        return f"{self.project_id}: {self.kind}: {said}; see {docs()}recovery.md"
 
     def as_json(self) -> dict[str, Any]:
         """Return the finding for scripts."""

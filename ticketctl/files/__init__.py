@@ -1,1 +1,5 @@
 """Files that people give: requests as JSONL or CSV."""
+
+from typing import Literal
+
+Format = Literal["jsonl", "csv"]

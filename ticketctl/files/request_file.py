@@ -8,17 +8,16 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
 from shlex import quote
-from typing import Final, Literal
+from typing import Final
 
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import json_object
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark, visible
+from ticketctl.files import Format
 from ticketctl.files.csv_columns import Columns
 from ticketctl.files.csv_rows import rows_of
 from ticketctl.files.lines import STANDARD_INPUT, Line, shown_name
-
-Format = Literal["jsonl", "csv"]
 
 _UTF_16_MARKS: Final = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 

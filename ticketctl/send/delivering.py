@@ -45,9 +45,19 @@ class Delivery:
         """Send this number of requests, wait if asked to, and return the status."""
         self._send(requests, number)
         if self.timeout is not None:
-            for answer in wait_for_numbers(self.stack, self.awaited, self.timeout):
-                self._print_answer(answer)
+            self._wait(self.timeout)
         return self.status
+
+    def _wait(self, timeout: float) -> None:
+        answered, number = 0, len({ticket.key for ticket in self.awaited})
+        try:
+            for answer in wait_for_numbers(self.stack, self.awaited, timeout):
+                self._print_answer(answer)
+                answered += 1
+        except KeyboardInterrupt:
+            same = "command" if self.is_file else "request, with its --key,"
+            remark(f"answered: {answered} of {number}; the same {same} goes on safely")
+            raise
 
     def _send(self, requests: Iterable[Request], number: int) -> None:
         sender = Sender(

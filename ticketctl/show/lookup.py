@@ -14,7 +14,8 @@ from ticket_numbering.contract.field_types import (
     is_project_id,
 )
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.items import HIGHEST, KeyRecord, Ticket, key_record
+from ticketctl.aws import HIGHEST
+from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import InputError, NotThereError

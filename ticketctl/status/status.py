@@ -15,7 +15,8 @@ from botocore.exceptions import ClientError
 from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
-from ticketctl.cli.output import utc, visible
+from ticketctl.cli.output import counted, utc, visible
+from ticketctl.cli.pages import docs
 from ticketctl.status.alarms import (
     address_problems,
     addresses_of,
@@ -114,6 +115,13 @@ def status_of(stack: Stack) -> dict[str, Any]:
     }
 
 
+def failed(status: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what needs a person, each in a few words."""
+    if status["dead_letters"]:
+        yield counted(status["dead_letters"], "dead letter")
+    yield from (problem.partition(": ")[0] for problem in status["problems"])
+
+
 def oldest_message(stack: Stack) -> dict[str, Any]:
     """Return the age of the queue's oldest message, and when it was that old.
 
@@ -155,7 +163,7 @@ def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
         yield f"{'alarms':<{_WIDTH}}{on} of {len(states)} are on, {well} are OK"
     yield from status["problems"]
     if any(alarm["state"] == "ALARM" for alarm in status["alarms"] or ()):
-        yield "docs/on-call.md says what to do about each alarm"
+        yield f"{docs()}on-call.md says what to do about each alarm"
     if status["dead_letters"]:
         yield "`ticketctl dead-letters list` says why"
 

@@ -41,7 +41,7 @@ from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_
 from ticketctl.audit.numbers import Numbers
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.aws.items import HIGHEST
+from ticketctl.aws import HIGHEST
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError

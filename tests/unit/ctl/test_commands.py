@@ -2,6 +2,7 @@
 
 import ast
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import typer
 
 from tests.support.markdown_commands import ROOT
-from ticketctl import commands
+from ticketctl import __version__, commands
 from ticketctl.cli.errors import Status
 
 END_TO_END: Final = ROOT / "tests/e2e/ctl"
@@ -58,6 +59,75 @@ def test_command_is_called_by_an_end_to_end_test() -> None:
     nodes = [node for test in tests for node in ast.walk(ast.parse(test))]
 
     assert names <= {*map(called, nodes)}
+
+
+def python(*words: str, **variables: str) -> str:
+    """Return what a process of its own prints."""
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.check_output(  # noqa: S603 - what the tests below run.
+        [sys.executable, *words], text=True, env=os.environ | path | variables
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("--version", "ticketctl"),
+        ("--help", "send-file"),
+        ("se<Tab>", "send-file"),
+        ("send --pr<Tab>", "--priority"),
+        ("dead-letters list --reason T<Tab>", "TicketTooLargeError"),
+    ],
+)
+def test_no_library_of_a_command_is_loaded_when_none_works(
+    line: str, shown: str
+) -> None:
+    """A person waits, at each Tab."""
+    script = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules)); "
+        "from ticketctl.__main__ import main; main()"
+    )
+    words = line.removesuffix("<Tab>").split()
+    tab = {
+        "_TICKETCTL_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(["ticketctl", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    out = python("-c", script, *words, **(tab if line.endswith("<Tab>") else {}))
+
+    printed, _, modules = out.rstrip("\n").rpartition("\n")
+    assert shown in printed
+    assert not {"boto3", "botocore", "pydantic"} & {*modules.split()}
+
+
+@pytest.mark.parametrize(
+    ("source", "where"),
+    [
+        ("Source, https://host/o/r", f"https://host/o/r/blob/v{__version__}/docs/"),
+        ("Issues, https://host/o/r/issues", " docs/"),
+    ],
+)
+def test_help_names_the_page_of_the_release_when_the_wheel_knows_its_host(
+    tmp_path: Path, source: str, where: str
+) -> None:
+    """It has no page itself."""
+    for package in ("ticketctl", "src/ticket_numbering"):
+        shutil.copytree(ROOT / package, tmp_path / Path(package).name)
+    wheel = tmp_path / "ticket_numbering-0.dist-info"
+    wheel.mkdir()
+    (wheel / "METADATA").write_text(f"Name: ticket-numbering\nProject-URL: {source}\n")
+    installed = {"PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+    out = python("-P", "-m", "ticketctl", "show", "--help", **installed)
+
+    assert f"{where}evidence.md" in out
+
+
+def test_reference_has_the_help_of_every_command() -> None:
+    """If this fails, run `make contracts`."""
+    typed = ("ticketctl.commands", "utils", "docs", "--name", "ticketctl")
+    page = ROOT / "docs/reference/ticketctl.md"
+
+    assert page.read_text("utf-8") + "\n" == python("-m", "typer", *typed)
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,11 @@ from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import with_progress
+from ticketctl.files import Format
 from ticketctl.files.csv_columns import mapped
 from ticketctl.files.csv_rows import rows_of
 from ticketctl.files.lines import Line, Problems
-from ticketctl.files.request_file import Format, open_lines
+from ticketctl.files.request_file import open_lines
 from ticketctl.send.checking import Check, DerivedKeys, keys_of
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.spool import Spool
