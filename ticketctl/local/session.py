@@ -2,17 +2,17 @@
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rich.text import Text
 
-from ticketctl.aws.announcements import line_of
-from ticketctl.aws.queues import messages_on
+from ticketctl.aws.announcements import REFUSED, line_of, read_announcement
+from ticketctl.aws.queues import Received, messages_on
 from ticketctl.aws.topic import subscribe
-from ticketctl.cli.output import console, counted
+from ticketctl.cli.output import console, counted, notes, spinner
 from ticketctl.local.bridge import bridge, has_bridge
 from ticketctl.local.connection_files import (
     SHELL_FILE,
@@ -69,13 +69,18 @@ class Session:
         Raises:
             ToolError: The file cannot be used, or the system cannot be started.
         """
-        messages = sample_messages() if file is None else Messages(read_messages(file))
-        with self.start(_parameters(fifo=fifo), progress=_step) as stack:
-            seen = _listen(stack)
+        messages = Messages(read_messages(file)) if file else sample_messages()
+        with ExitStack() as running:
+            with spinner("starting") as show:
+                # A terminal has few rows, and keeps what comes of the messages.
+                step = show if notes().is_interactive else _step
+                start = self.start(_parameters(fifo=fifo), progress=step)
+                stack = running.enter_context(start)
+            seen = Run(stack, subscribe(stack, "run"), _print_number)
             total = len(messages.first) + len(messages.later)
             _step(f"sending {counted(total, 'message')}")
             verdict = seen.follow(messages, self.patience)
-            print_run(seen, verdict)
+            print_run(seen, verdict, is_sample=not file)
         return verdict.is_clean
 
     def up(self, *, fifo: bool) -> None:
@@ -92,20 +97,23 @@ class Session:
             write_function_file(stack)
             write_shell_file(stack)
             _print_places(stack)
-            _stay(_listen(stack))
+            # The queue goes with the emulator.
+            _stay(Run(stack, subscribe(stack, "run"), _print))
 
 
 def _parameters(*, fifo: bool) -> Mapping[str, str]:
     return PARAMETERS | (FIFO_PARAMETERS if fifo else {})
 
 
-def _listen(stack: LocalStack) -> Run:
-    """Subscribe a queue, which goes with the emulator, and print its messages."""
-    return Run(
-        stack,
-        subscribe(stack, "run"),
-        lambda message: console().print(line_of(message)),
-    )
+def _print(message: Received) -> None:
+    console().print(line_of(message))
+
+
+def _print_number(message: Received) -> None:
+    """Print what is no refusal: those are told at the end, with their reasons."""
+    found = read_announcement(message)
+    if not (found and found.type == REFUSED):
+        _print(message)
 
 
 def _step(text: str) -> None:

@@ -133,8 +133,7 @@ class _Judging:
 
     def wrong_tickets(self) -> Iterator[str]:
         for project in self.observed.projects:
-            # A project without tickets is missing, not wrong.
-            yield from map(str, project.audit.findings if project.tickets else ())
+            yield from map(str, project.audit.findings)
         for request, number in self.numbers.items():
             if request not in self.fingerprints:
                 key = ticket_key(request.project_id, number)
