@@ -112,16 +112,6 @@ class Project:
         fields = {ticket.number: ticket.fields for ticket in tickets}
         return cls(replace(audit, findings=found), fields)
 
-    @property
-    def project_id(self) -> str:
-        """Its id."""
-        return self.audit.project_id
-
-    @property
-    def last_number(self) -> int:
-        """Its highest number; 0 if it has none."""
-        return max(self.tickets, default=0)
-
 
 @dataclass(frozen=True)
 class Observed:

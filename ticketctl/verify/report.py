@@ -1,16 +1,14 @@
 """Prints a run and its verdict; a text that a producer chose cannot fake a screen."""
 
 import math
-from collections.abc import Iterable
 from typing import Any, Final
 
 from rich.text import Text
 
 from ticket_numbering.contract.envelope import ERROR_MESSAGE, ERROR_TYPE
-from ticket_numbering.contract.events import RefusedRequest
 from ticketctl.audit.report import print_projects
-from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
-from ticketctl.cli.output import console, counted, visible
+from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
+from ticketctl.cli.output import console, counted, print_line, visible
 from ticketctl.verify.run import Run
 from ticketctl.verify.verdict import Verdict
 
@@ -22,25 +20,25 @@ def print_run(run: Run, verdict: Verdict, *, is_sample: bool) -> None:
 
     The bad ones of a sample were meant to be, unless something is wrong.
     """
-    observed = verdict.observed
+    observed, is_clean = verdict.observed, verdict.is_clean
     bad = run.dead_letters.keys() | observed.announcements.refusals.keys()
     if bad:
-        _print_bad_messages(run, verdict, is_meant=is_sample and verdict.is_clean)
+        _print_bad(run, verdict, is_meant=is_sample and is_clean)
     print_projects([project.audit for project in observed.projects])
     for problem in (*verdict.missing, *verdict.wrong):
-        console().print(Text(visible(problem), style="red"))
+        print_line(visible(problem), "red")
+    if is_clean:
+        what = "numbers 1 to n, one a key, announced as stored; bad messages answered"
+        print_line(f"checked: {what}", "dim")
     announced = observed.announcements.numbers.keys()
     told = [message for message in run.sent if message.key in announced]
-    numbered = sum(message.message_id not in bad for message in told)
-    if verdict.is_clean:
-        what = "numbers 1 to n, one a key, announced as stored; bad messages answered"
-        console().print(f"checked: {what}", style="dim")
-    said, colour = ("clean", "green") if verdict.is_clean else ("NOT CLEAN", "red")
-    console().print(
-        f"Verdict: {said}, {numbered} of {counted(len(run.sent), 'message')} got a "
-        f"number ({counted(len(observed.announcements.ticket_keys), 'number')}, "
+    print_line(
+        f"Verdict: {'clean' if is_clean else 'NOT CLEAN'}, "
+        f"{sum(message.message_id not in bad for message in told)} of "
+        f"{counted(len(run.sent), 'message')} got a number "
+        f"({counted(len(observed.announcements.ticket_keys), 'number')}, "
         f"{run.replays} announced again)",
-        style=f"bold {colour}",
+        "bold green" if is_clean else "bold red",
     )
 
 
@@ -75,7 +73,7 @@ def run_json(run: Run, verdict: Verdict) -> dict[str, Any]:
             for refused in refusals
         ],
         "tickets_left_behind": {
-            project.project_id: len(project.tickets) for project in observed.projects
+            one.audit.project_id: len(one.tickets) for one in observed.projects
         },
     }
 
@@ -90,35 +88,25 @@ def _times(run: Run) -> dict[str, float]:
     }
 
 
-def _print_bad_messages(run: Run, verdict: Verdict, *, is_meant: bool) -> None:
+def _print_bad(run: Run, verdict: Verdict, *, is_meant: bool) -> None:
+    """Print why each bad message got no number; if that was meant, a row is enough."""
     letters, refusals = run.dead_letters, verdict.observed.announcements.refusals
-    console().print(
-        f"bad messages{', sent on purpose' * is_meant}: "
-        f"{len(refusals)} refused, {counted(len(letters), 'dead letter')}, "
+    print_line(
+        f"bad messages{', sent on purpose' * is_meant}: {len(refusals)} refused, "
+        f"{counted(len(letters), 'dead letter')}, "
         f"{len(letters.keys() & refusals.keys())} of them both"
     )
     for message in run.sent:
-        letter = letters.get(message.message_id)
-        refused = refusals.get(message.message_id, set())
-        if letter or refused:
-            _print_bad(letter, refused, "" if is_meant else message.body)
-
-
-def _print_bad(
-    letter: Received | None, refusals: Iterable[RefusedRequest], body: str
-) -> None:
-    """Print why a message got no number; with its body, if that is given, and the type.
-
-    Without it, a row is enough.
-    """
-    reason = ", ".join(f"{refused.error_type}: {refused.field}" for refused in refusals)
-    outcome = "both" if letter and reason else "dead letter" if letter else "refused"
-    if letter:
-        reason = letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN)
-        if body:
-            reason = f"{letter.attributes.get(ERROR_TYPE, 'no reason')}: {reason}"
-    style = "bold red" if body else "yellow"
-    line = Text.assemble((f"{outcome:<11}", style), f"  {visible(reason)}")
-    if body:
-        line.append(f"\n{'':<12} {visible(body, _BODY_WIDTH)}", "dim")
-    console().print(line)
+        refused = refusals.get(message.message_id, ())
+        reason = ", ".join(f"{one.error_type}: {one.field}" for one in refused)
+        outcome = "refused"
+        if letter := letters.get(message.message_id):
+            outcome = "both" if reason else "dead letter"
+            reason = letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN)
+            if not is_meant:
+                reason = f"{letter.attributes.get(ERROR_TYPE, 'no reason')}: {reason}"
+        if reason:
+            style = "yellow" if is_meant else "bold red"
+            line = Text.assemble((f"{outcome:<11}", style), f"  {visible(reason)}")
+            body = Text(f"\n{'':<12} {visible(message.body, _BODY_WIDTH)}", "dim")
+            console().print(line if is_meant else line + body)

@@ -32,6 +32,7 @@ _TITLES: Final = (
 _PRIORITIES: Final[tuple[Priority, ...]] = ("low", "medium", "high", "urgent")
 """Those of version 1: the deployed worker can be older than this command."""
 _PROJECTS: Final = ("WEB", "API", "OPS", "DOCS")
+_FEW: Final = _PROJECTS[:2]  # What `run` says of 4 tickets fits a terminal's 24 rows.
 _REPEATS: Final = 2
 
 
@@ -54,13 +55,8 @@ class Messages:
                 yield refusal
 
 
-def sample_messages(
-    number: int = 4, projects: Sequence[str] = _PROJECTS[:2]
-) -> Messages:
-    """Return tickets, the projects taking turns, and those to refuse or repeat.
-
-    By default so few that what `run` says of them fits a terminal of 24 rows.
-    """
+def sample_messages(number: int = 4, projects: Sequence[str] = _FEW) -> Messages:
+    """Return tickets, the projects taking turns, and those to refuse or repeat."""
     tickets = [*islice(_tickets(projects), number)]
     reused = tickets[-1] | {"title": "Something else altogether"}
     late = _ticket(projects[0], number, "One seat too many")

@@ -65,11 +65,11 @@ class _Judging:
         self.last: dict[str, int] = {}
         self.numbers: dict[RequestKey, int] = {}
         for project in observed.projects:
-            self.last[project.project_id] = project.last_number
+            name = project.audit.project_id
+            self.last[name] = max(project.tickets, default=0)
             for number, ticket in sorted(project.tickets.items()):
-                key = RequestKey(project.project_id, ticket["idempotency_key"])
-                self.numbers[key] = number
-                self.stored[ticket_key(project.project_id, number)] = ticket
+                self.numbers[RequestKey(name, ticket["idempotency_key"])] = number
+                self.stored[ticket_key(name, number)] = ticket
         self.letters = defaultdict(list)
         for letter in observed.dead_letters:
             self.letters[source_of(letter)].append(letter)
