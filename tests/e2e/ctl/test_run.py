@@ -2,7 +2,6 @@
 
 import os
 import pty
-import re
 import subprocess
 import sys
 
@@ -24,7 +23,6 @@ def test_run_fits_a_terminal_of_24_rows_and_ends_with_a_clean_verdict() -> None:
         check=False,
         env=os.environ | {"COLUMNS": WIDTH, "TERM": "xterm"},
         timeout=PATIENCE_SECONDS,
-        stdin=subprocess.DEVNULL,
         stdout=terminal,
         stderr=terminal,
     )
@@ -33,19 +31,11 @@ def test_run_fits_a_terminal_of_24_rows_and_ends_with_a_clean_verdict() -> None:
     shown = [row for _, row in rows(screen.text())]
     text = "\n".join(shown)
     assert ended.returncode == 0, text
-    # The prompt takes one; an announcement more than once is right, and a row more.
+    # The prompt takes a row, and an announcement may come more than once.
     assert len(shown) - text.count("(replay)") <= 24 - 1 - 2, text
     assert max(map(len, shown)) <= int(WIDTH), text
-    assert re.search(r"^WEB-1 +WEB +\w+ ", text, re.MULTILINE)
-    for reason in (
-        "not JSON",
-        "idempotency_key: Field required",
-        "project_id: ",
-        "priority: ",
-        "at most 262144 are allowed",
-        "idempotency_key: already used for ",
-    ):
-        assert text.count(reason) == 1
+    assert ["WEB-1", "WEB"] in [row.split()[:2] for row in shown]
+    # The reason of the worker, and not the one of SQS.
+    assert text.count("at most 262144 are allowed") == 1
     assert "sent on purpose: 4 refused, 6 dead letters, 3 of them both" in text
-    said = "Verdict: clean, 6 of 13 messages got a number (4 numbers, "
-    assert shown[-1].startswith(said)
+    assert shown[-1].startswith("Verdict: clean, 6 of 13 messages got a number (4 ")

@@ -69,7 +69,7 @@ def test_run_ends_with_status_0_when_every_message_of_its_file_is_accounted_for(
     said = "clean" if is_answered else "NOT CLEAN"
     assert f"Verdict: {said}, 0 of 2 messages got a number (0 numbers, " in out
     assert "on purpose" not in out
-    assert all((body in out) for body in POISON)
+    assert all(body in out for body in POISON)
 
 
 def test_run_shows_a_title_as_it_is_and_refusals_at_the_end_when_they_are_announced(

@@ -354,7 +354,6 @@ class TestVerdict:
             "refused      SequenceFullError: body",
         ]
         assert lines[-2].startswith("dead letter with no reason for a number: ")
-        # The copies of a dead letter's message count as one without a number.
         assert lines[-1].startswith("Verdict: NOT CLEAN, 2 of 6 messages got a number")
 
     def test_percentiles_are_nearest_ranks(self) -> None:
