@@ -20,6 +20,7 @@ from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
+from tests.support.stage import Stage
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
@@ -380,6 +381,14 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
     }
     assert [*queue.messages] == [other.id]
     assert other.visible_at <= services.scheduler.now
+
+
+def test_project_keeps_its_findings_but_that_it_has_no_ticket(stage: Stage) -> None:
+    none = Finding(Kind.NO_TICKETS, "A")
+
+    read = Project.read(stage, ProjectAudit("A", findings=[GAP, none]))
+
+    assert read.audit.findings == [GAP]
 
 
 PROBE = create_ticket("A", "probe")
