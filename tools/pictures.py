@@ -16,13 +16,13 @@ from rich.text import Text
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PICTURE: Final = ROOT / "docs" / "pictures" / "run.svg"
-WIDTH: Final = 110
+WIDTH: Final = 80
 FETCHED_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 
 
 if __name__ == "__main__":
-    said = subprocess.run(  # noqa: S603 - our own command.
-        [Path(sys.executable).parent / "ticketctl", "run"],
+    said = subprocess.run(
+        [sys.executable, "-m", "ticketctl", "run"],
         check=True,
         cwd=ROOT,
         env=os.environ | {"FORCE_COLOR": "1", "COLUMNS": str(WIDTH), "TERM": "xterm"},

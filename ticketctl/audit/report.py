@@ -1,6 +1,6 @@
 """Prints the result of an audit, for people or as JSON."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from rich.table import Table
@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.cli.output import console, counted, print_line, utc, visible
+from ticketctl.cli.output import counted, print_line, print_table_whole, utc, visible
 from ticketctl.evidence.findings import Range
 
 _MAX_ROWS: Final = 50
@@ -57,28 +57,31 @@ def print_report(report: AuditReport, region: str) -> None:
         print_line("NOT CLEAN: the tables are empty; the right ones?", "bold red")
 
 
-def print_projects(projects: Iterable[ProjectAudit]) -> None:
-    """Print a table of projects, a row each."""
+def print_projects(projects: Sequence[ProjectAudit]) -> None:
+    """Print a table of projects, a row each; a count that all have as 0 is left out."""
+    counts = {
+        "other": [len(project.findings) - len(project.gaps) for project in projects],
+        "external": [project.external for project in projects],
+        "no ticket": [project.no_ticket for project in projects],
+        "voided": [project.voided for project in projects],
+    }
+    shown = {name: column for name, column in counts.items() if any(column)}
     table = Table()
     table.add_column("project", overflow="fold")
     for name in ("count", "last"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("gaps", overflow="fold")
-    for name in ("other", "external", "no ticket", "voided"):
-        table.add_column(name, justify="right")
-    for project in projects:
-        gaps = project.gaps
+    for name in ("gaps", *shown):
+        table.add_column(name, justify="right", overflow="fold")
+    for project, *others in zip(projects, *shown.values(), strict=True):
+        gaps = [f"{first}-{last}" for first, last in project.gaps]
         table.add_row(
             Text(visible(project.project_id)),
             f"{project.tickets:,}",
             str(project.last),
-            _first([f"{first}-{last}" for first, last in gaps], _MAX_GAPS) or "0",
-            f"{len(project.findings) - len(gaps):,}",
-            f"{project.external:,}",
-            f"{project.no_ticket:,}",
-            f"{project.voided:,}",
+            _first(gaps, _MAX_GAPS) or "none",
+            *(f"{count:,}" for count in others),
         )
-    console().print(table)
+    print_table_whole(table)
 
 
 def _summary(report: AuditReport, region: str) -> Iterator[str]:
@@ -154,11 +157,8 @@ def _range_of(project_id: str, ends: Range) -> str:
 
 
 def _shown(projects: Sequence[ProjectAudit]) -> list[ProjectAudit]:
-    return [
-        project
-        for place, project in enumerate(projects)
-        if place < _MAX_ROWS or not project.is_clean
-    ]
+    others = (project for project in projects[_MAX_ROWS:] if not project.is_clean)
+    return [*projects[:_MAX_ROWS], *others]
 
 
 def _project_json(project: ProjectAudit) -> dict[str, Any]:

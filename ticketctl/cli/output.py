@@ -138,8 +138,9 @@ def utc(time: datetime) -> str:
     return text.replace("+00:00", "Z")
 
 
-def print_table_whole(out: Console, table: Table) -> None:
+def print_table_whole(table: Table, out: Console | None = None) -> None:
     """Print a table; in a pipe at its full width, for `grep` wants lines whole."""
+    out = out or console()
     if not out.is_terminal:
         room = out.options.update(width=_ENDLESS)
         out.width = out.measure(table, options=room).maximum

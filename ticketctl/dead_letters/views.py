@@ -63,7 +63,7 @@ def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:
             dead_letter.explanation,
         )
         table.add_row(*(Text(visible(cell)) for cell in cells))
-    print_table_whole(console, table)
+    print_table_whole(table, console)
 
 
 def print_whole(console: Console, dead_letter: DeadLetter) -> None:

@@ -1,18 +1,18 @@
 """The local system for `run` and `up`."""
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rich.text import Text
 
-from ticketctl.aws.announcements import line_of
-from ticketctl.aws.queues import messages_on
+from ticketctl.aws.announcements import REFUSED, line_of, read_announcement
+from ticketctl.aws.queues import Received, messages_on
 from ticketctl.aws.topic import subscribe
-from ticketctl.cli.output import console, counted
+from ticketctl.cli.output import console, notes, spinner
 from ticketctl.local.bridge import bridge, has_bridge
 from ticketctl.local.connection_files import (
     SHELL_FILE,
@@ -28,6 +28,7 @@ from ticketctl.verify.sample import Messages, read_messages, sample_messages
 # Each delivery at once is a process with a cold start of its own; four are enough here.
 PARAMETERS: Final = {"MaximumConcurrency": "4"}
 FIFO_PARAMETERS: Final = {"QueueType": "fifo", "TopicType": "fifo"}
+_BY_TYPE: Final = {False: PARAMETERS, True: PARAMETERS | FIFO_PARAMETERS}
 
 # The worker's own patience is 20 s; twice that without any news is no progress.
 _PATIENCE_SECONDS: Final = 40
@@ -43,7 +44,6 @@ The AWS CLI and your own programs meet the same system there.
 Numbers appear here as they come.
 Stop with Ctrl-C: the tickets are gone then, for they are in memory only.
 """
-
 
 _INVOCATION: Final = """
 After `make build`, invoke the function in a container, on any of events/:
@@ -69,13 +69,16 @@ class Session:
         Raises:
             ToolError: The file cannot be used, or the system cannot be started.
         """
-        messages = sample_messages() if file is None else Messages(read_messages(file))
-        with self.start(_parameters(fifo=fifo), progress=_step) as stack:
-            seen = _listen(stack)
-            total = len(messages.first) + len(messages.later)
-            _step(f"sending {counted(total, 'message')}")
-            verdict = seen.follow(messages, self.patience)
-            print_run(seen, verdict)
+        messages = Messages(read_messages(file)) if file else sample_messages()
+        with ExitStack() as running:
+            # The rows of a terminal are for the messages.
+            with spinner("starting") as show:
+                step = show if notes().is_interactive else _step
+                stack = running.enter_context(self.start(_BY_TYPE[fifo], progress=step))
+            run = Run(stack, subscribe(stack, "run"), _print_number)
+            _step("sending the messages")
+            verdict = run.follow(messages, self.patience)
+            print_run(run, verdict, is_sample=not file)
         return verdict.is_clean
 
     def up(self, *, fifo: bool) -> None:
@@ -86,26 +89,24 @@ class Session:
         """
         with (
             lock(),
-            self.start(_parameters(fifo=fifo), progress=_step) as stack,
+            self.start(_BY_TYPE[fifo], progress=_step) as stack,
             bridge(stack.emulator.port),
         ):
             write_function_file(stack)
             write_shell_file(stack)
             _print_places(stack)
-            _stay(_listen(stack))
+            _stay(Run(stack, subscribe(stack, "run"), _print))
 
 
-def _parameters(*, fifo: bool) -> Mapping[str, str]:
-    return PARAMETERS | (FIFO_PARAMETERS if fifo else {})
+def _print(message: Received) -> None:
+    console().print(line_of(message))
 
 
-def _listen(stack: LocalStack) -> Run:
-    """Subscribe a queue, which goes with the emulator, and print its messages."""
-    return Run(
-        stack,
-        subscribe(stack, "run"),
-        lambda message: console().print(line_of(message)),
-    )
+def _print_number(message: Received) -> None:
+    """Print what is no refusal: those are told at the end, with their reasons."""
+    found = read_announcement(message)
+    if not (found and found.type == REFUSED):
+        _print(message)
 
 
 def _step(text: str) -> None:
@@ -125,8 +126,7 @@ def _stay(run: Run) -> None:
 
     Dead letters stay, so that the commands can be tried on them.
     """
-    invitation = _INVITATION.format(shell_file=os.path.relpath(SHELL_FILE))
-    console().print(Text(invitation))
+    console().print(Text(_INVITATION.format(shell_file=os.path.relpath(SHELL_FILE))))
     known = 0
     try:
         while True:

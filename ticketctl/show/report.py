@@ -57,7 +57,7 @@ def print_tickets(tickets: Iterable[Ticket]) -> None:
     for ticket in tickets:
         texts = [visible(str(ticket.fields.get(name, ""))) for name in names]
         table.add_row(*map(Text, texts))
-    print_table_whole(console(), table)
+    print_table_whole(table)
 
 
 def _lines(value: Any) -> Iterator[str]:

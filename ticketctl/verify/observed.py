@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from ticketctl.aws.announcements import ASSIGNED, REFUSED, Announcement
 from ticketctl.aws.queues import Received
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import tickets_above
+from ticketctl.evidence.findings import Kind
 
 
 @dataclass(frozen=True)
@@ -105,19 +106,11 @@ class Project:
 
     @classmethod
     def read(cls, stack: System, audit: ProjectAudit) -> "Project":
-        """Read the tickets of a project that was audited."""
+        """Read the tickets of a project that was audited; it may rightly have none."""
         tickets = tickets_above(stack, audit.project_id, 0)
-        return cls(audit, {ticket.number: ticket.fields for ticket in tickets})
-
-    @property
-    def project_id(self) -> str:
-        """Its id."""
-        return self.audit.project_id
-
-    @property
-    def last_number(self) -> int:
-        """Its highest number; 0 if it has none."""
-        return max(self.tickets, default=0)
+        found = [one for one in audit.findings if one.kind is not Kind.NO_TICKETS]
+        fields = {ticket.number: ticket.fields for ticket in tickets}
+        return cls(replace(audit, findings=found), fields)
 
 
 @dataclass(frozen=True)

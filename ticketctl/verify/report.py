@@ -1,44 +1,45 @@
 """Prints a run and its verdict; a text that a producer chose cannot fake a screen."""
 
 import math
-from collections.abc import Iterable
 from typing import Any, Final
 
 from rich.text import Text
 
 from ticket_numbering.contract.envelope import ERROR_MESSAGE, ERROR_TYPE
-from ticket_numbering.contract.events import RefusedRequest
 from ticketctl.audit.report import print_projects
-from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
-from ticketctl.cli.output import console, visible
+from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
+from ticketctl.cli.output import console, counted, print_line, visible
 from ticketctl.verify.run import Run
 from ticketctl.verify.verdict import Verdict
 
 _BODY_WIDTH: Final = 60
 
 
-def print_run(run: Run, verdict: Verdict) -> None:
-    """Print refused messages, projects, counts, and the verdict."""
-    observed, refused = verdict.observed, verdict.observed.announcements.refusals
-    for message in run.sent:
-        if dead_letter := run.dead_letters.get(message.message_id):
-            _print_refused("dead letter", _reason(dead_letter), message.body)
-        elif refusals := refused.get(message.message_id):
-            _print_refused("refused", _reasons(refusals), message.body)
-    print_projects(project.audit for project in observed.projects)
-    both = refused.keys() & run.dead_letters.keys()
-    console().print(
-        f"messages sent: {len(run.sent)}, numbers announced: "
-        f"{len(observed.announcements.ticket_keys)}, announced again: {run.replays}, "
-        f"refusals: {len(refused)}, dead letters: {len(run.dead_letters)}, "
-        f"both: {len(both)}"
-    )
+def print_run(run: Run, verdict: Verdict, *, is_sample: bool) -> None:
+    """Print bad messages, projects, what was checked, and the verdict.
+
+    The bad ones of a sample were meant to be, unless something is wrong.
+    """
+    observed, is_clean = verdict.observed, verdict.is_clean
+    bad = run.dead_letters.keys() | observed.announcements.refusals.keys()
+    if bad:
+        _print_bad(run, verdict, is_meant=is_sample and is_clean)
+    print_projects([project.audit for project in observed.projects])
     for problem in (*verdict.missing, *verdict.wrong):
-        console().print(Text(visible(problem), style="red"))
-    if verdict.is_clean:
-        console().print("Verdict: clean", style="bold green")
-    else:
-        console().print("Verdict: NOT CLEAN", style="bold red")
+        print_line(visible(problem), "red")
+    if is_clean:
+        what = "numbers 1 to n, one a key, announced as stored; bad messages answered"
+        print_line(f"checked: {what}", "dim")
+    announced = observed.announcements.numbers.keys()
+    told = [message for message in run.sent if message.key in announced]
+    print_line(
+        f"Verdict: {'clean' if is_clean else 'NOT CLEAN'}, "
+        f"{sum(message.message_id not in bad for message in told)} of "
+        f"{counted(len(run.sent), 'message')} got a number "
+        f"({counted(len(observed.announcements.ticket_keys), 'number')}, "
+        f"{run.replays} announced again)",
+        "bold green" if is_clean else "bold red",
+    )
 
 
 def print_times(run: Run) -> None:
@@ -72,7 +73,7 @@ def run_json(run: Run, verdict: Verdict) -> dict[str, Any]:
             for refused in refusals
         ],
         "tickets_left_behind": {
-            project.project_id: len(project.tickets) for project in observed.projects
+            one.audit.project_id: len(one.tickets) for one in observed.projects
         },
     }
 
@@ -87,20 +88,25 @@ def _times(run: Run) -> dict[str, float]:
     }
 
 
-def _reason(dead_letter: Received) -> str:
-    error_type = dead_letter.attributes.get(ERROR_TYPE, "no reason")
-    reason = dead_letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN)
-    return f"{error_type}: {reason}"
-
-
-def _reasons(refusals: Iterable[RefusedRequest]) -> str:
-    return ", ".join(f"{refused.error_type}: {refused.field}" for refused in refusals)
-
-
-def _print_refused(outcome: str, reason: str, body: str) -> None:
-    line = Text.assemble(
-        (f"{outcome:<11}", "bold red"),
-        f"  {visible(reason)}\n",
-        (f"{'':<12} {visible(body, _BODY_WIDTH)}", "dim"),
+def _print_bad(run: Run, verdict: Verdict, *, is_meant: bool) -> None:
+    """Print why each bad message got no number; if that was meant, a row is enough."""
+    letters, refusals = run.dead_letters, verdict.observed.announcements.refusals
+    print_line(
+        f"bad messages{', sent on purpose' * is_meant}: {len(refusals)} refused, "
+        f"{counted(len(letters), 'dead letter')}, "
+        f"{len(letters.keys() & refusals.keys())} of them both"
     )
-    console().print(line)
+    for message in run.sent:
+        refused = refusals.get(message.message_id, ())
+        reason = ", ".join(f"{one.error_type}: {one.field}" for one in refused)
+        outcome = "refused"
+        if letter := letters.get(message.message_id):
+            outcome = "both" if reason else "dead letter"
+            reason = letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN)
+            if not is_meant:
+                reason = f"{letter.attributes.get(ERROR_TYPE, 'no reason')}: {reason}"
+        if reason:
+            style = "yellow" if is_meant else "bold red"
+            line = Text.assemble((f"{outcome:<11}", style), f"  {visible(reason)}")
+            body = Text(f"\n{'':<12} {visible(message.body, _BODY_WIDTH)}", "dim")
+            console().print(line if is_meant else line + body)

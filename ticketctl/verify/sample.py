@@ -18,11 +18,11 @@ from ticketctl.files.request_file import open_lines
 _TITLES: Final = (
     "Login page flickers in dark mode",
     "429 without Retry-After",
-    "Disk alarm fires at 3 a.m. for nothing",
+    "Rotate the staging certificates",
     "Tutorial skips the first step",
     "Search forgets its filters",
     "Pagination skips the last page",
-    "Rotate the staging certificates",
+    "Disk alarm fires at 3 a.m. for nothing",
     "Glossary lacks “redrive”",
     "Basket loses items after a refresh",
     "PATCH ignores null",
@@ -32,7 +32,8 @@ _TITLES: Final = (
 _PRIORITIES: Final[tuple[Priority, ...]] = ("low", "medium", "high", "urgent")
 """Those of version 1: the deployed worker can be older than this command."""
 _PROJECTS: Final = ("WEB", "API", "OPS", "DOCS")
-_REPEATS: Final = 4
+_FEW: Final = _PROJECTS[:2]  # What `run` says of 4 tickets fits a terminal's 24 rows.
+_REPEATS: Final = 2
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Messages:
                 yield refusal
 
 
-def sample_messages(number: int = 24, projects: Sequence[str] = _PROJECTS) -> Messages:
+def sample_messages(number: int = 4, projects: Sequence[str] = _FEW) -> Messages:
     """Return tickets, the projects taking turns, and those to refuse or repeat."""
     tickets = [*islice(_tickets(projects), number)]
     reused = tickets[-1] | {"title": "Something else altogether"}

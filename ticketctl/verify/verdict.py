@@ -65,11 +65,11 @@ class _Judging:
         self.last: dict[str, int] = {}
         self.numbers: dict[RequestKey, int] = {}
         for project in observed.projects:
-            self.last[project.project_id] = project.last_number
+            name = project.audit.project_id
+            self.last[name] = max(project.tickets, default=0)
             for number, ticket in sorted(project.tickets.items()):
-                key = RequestKey(project.project_id, ticket["idempotency_key"])
-                self.numbers[key] = number
-                self.stored[ticket_key(project.project_id, number)] = ticket
+                self.numbers[RequestKey(name, ticket["idempotency_key"])] = number
+                self.stored[ticket_key(name, number)] = ticket
         self.letters = defaultdict(list)
         for letter in observed.dead_letters:
             self.letters[source_of(letter)].append(letter)
@@ -133,8 +133,7 @@ class _Judging:
 
     def wrong_tickets(self) -> Iterator[str]:
         for project in self.observed.projects:
-            # A project without tickets is missing, not wrong.
-            yield from map(str, project.audit.findings if project.tickets else ())
+            yield from map(str, project.audit.findings)
         for request, number in self.numbers.items():
             if request not in self.fingerprints:
                 key = ticket_key(request.project_id, number)

@@ -28,8 +28,6 @@ def test_audit_names_each_finding_when_restored_tables_lack_items(
     kinds = [(finding["project_id"], finding["kind"]) for finding in found]
     assert kinds == [(project, "gap"), (f"{project}-B", "key-without-ticket")]
     assert all(finding["message"] in text.out for finding in found)
-    assert "NOT CLEAN: 2 findings" in text.out
-    assert document.json["clean"] is False
 
 
 def test_project_is_clean_after_the_main_job(
@@ -44,11 +42,6 @@ def test_project_is_clean_after_the_main_job(
     document = ctl(*options, "--check-heads", str(heads), "--json")
 
     assert (text.status, document.status) == (0, 0)
-    assert "1 project: 5 items of " in text.out
-    assert "and 5 keys of " in text.out
-    assert "keys without a ticket were not looked for" in text.out
-    assert text.out.rstrip().endswith("clean")
     assert json.loads(heads.read_text())["number"] == 5
-    assert document.json["clean"] is True
     [found] = document.json["projects"]
     assert (found["project_id"], found["count"], found["last"]) == (project, 5, 5)

@@ -22,7 +22,7 @@ def test_verify_is_clean_and_removes_its_own_dead_letters_alone(
     found = ended.json
     # The probe may be repeated.
     assert found["announced"] == 25
-    assert found["announced_again"] >= 4
+    assert found["announced_again"] >= 2
     assert len(found["dead_letters"]) == 6
     assert len(found["refusals"]) == 4
     assert found["tickets_left_behind"] == {found["project_id"]: 25}

@@ -65,10 +65,14 @@ def test_run_ends_with_status_0_when_every_message_of_its_file_is_accounted_for(
 
     assert [one.body for one in queues["source"].arrived] == POISON
     assert ended == status
-    assert ("Verdict: clean" in capsys.readouterr().out) == is_answered
+    out = capsys.readouterr().out
+    said = "clean" if is_answered else "NOT CLEAN"
+    assert f"Verdict: {said}, 0 of 2 messages got a number (0 numbers, " in out
+    assert "on purpose" not in out
+    assert all(body in out for body in POISON)
 
 
-def test_run_shows_a_title_as_it_is_when_it_looks_like_markup(
+def test_run_shows_a_title_as_it_is_and_refusals_at_the_end_when_they_are_announced(
     stage: Stage, capsys: pytest.CaptureFixture[str]
 ) -> None:
     queues, title = stage.services.queues, "Log in [red]page[/]"
@@ -76,12 +80,15 @@ def test_run_shows_a_title_as_it_is_when_it_looks_like_markup(
     def announce(_: Message) -> None:
         entry = announcement(create_ticket(title=title)).entry(fifo=False)
         queues["run"].send(entry["Message"], entry["MessageAttributes"])
+        queues["run"].send('{"id": "e", "type": "ticket-numbering.TicketRefused.v1"}')
 
     queues["source"].on_arrival = announce
 
     run_on(stage)
 
-    assert title in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert title in out
+    assert "refused" not in out
 
 
 @pytest.mark.parametrize("fifo", [True, False])

@@ -354,19 +354,18 @@ class TestVerdict:
     ) -> None:
         moved = with_dead("1", json.dumps(FIRST), "")
 
-        print_run(run_of(moved), judge(moved))
+        print_run(run_of(moved), judge(moved), is_sample=True)
 
         lines = capsys.readouterr().out.splitlines()
-        found = [
-            line for line in lines if line.startswith(("dead letter ", "refused "))
-        ]
-        assert found[:-1] == [
+        assert lines[0] == "bad messages: 2 refused, 3 dead letters, 1 of them both"
+        assert [line for line in lines[1:9] if line[0] != " "] == [
             f"dead letter  no reason: {RECEIVED_TOO_OFTEN}",
             "dead letter  InvalidMessageError: why 3",
-            "dead letter  IdempotencyMismatchError: why 5",
+            "both         IdempotencyMismatchError: why 5",
             "refused      SequenceFullError: body",
         ]
-        assert found[-1].startswith("dead letter with no reason for a number: ")
+        assert lines[-2].startswith("dead letter with no reason for a number: ")
+        assert lines[-1].startswith("Verdict: NOT CLEAN, 2 of 6 messages got a number")
 
     def test_percentiles_are_nearest_ranks(self) -> None:
         run = Run(canned_stack({}), "url", seconds=[4.0, 1.0, 3.0, 2.0])
@@ -404,6 +403,14 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
     }
     assert [*queue.messages] == [other.id]
     assert other.visible_at <= services.scheduler.now
+
+
+def test_project_keeps_its_findings_but_that_it_has_no_ticket(stage: Stage) -> None:
+    none = Finding(Kind.NO_TICKETS, "A")
+
+    read = Project.read(stage, ProjectAudit("A", findings=[GAP, none]))
+
+    assert read.audit.findings == [GAP]
 
 
 PROBE = create_ticket("A", "probe")
