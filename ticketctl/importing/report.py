@@ -20,19 +20,12 @@ REFUSED: Final = "refused"
 def plan(stack: System, tickets: Tickets) -> Iterator[str]:
     """Describe the effect of an import: each project's numbers, and the dates."""
     counts = Counter(ticket.project_id for ticket in tickets.to_import)
-    follows = False
     for project, number in tickets.highest_numbers().items():
         last = last_number(stack, project)
         then = f"will be {number + 1}" if last < number else f"stays {last + 1}"
-        follows = follows or last < number
         yield (
             f"{project}: {counted(counts[project], 'ticket')} up to {number}; "
             f"the last number is {last or 'none yet'}, the next {then}"
-        )
-    if follows:
-        yield (
-            "if the old system gave higher numbers than its file has, first: "
-            "ticketctl seed PROJECT --last NUMBER"
         )
     days = sorted(one.assigned_at[:10] for one in tickets.to_import if one.is_dated)
     if days:
@@ -41,6 +34,19 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
         yield (
             f"without a date: {counted(undated, 'ticket')}; assigned_at is the time "
             "of the import"
+        )
+
+
+def followed(program: str, stack: System, tickets: Tickets) -> Iterator[str]:
+    """Warn if the next ticket's number is behind the file's highest, also afterwards.
+
+    `program` is the call of `ticketctl`, with the options before a command.
+    """
+    highest = tickets.highest_numbers().items()
+    if any(last_number(stack, project) <= number for project, number in highest):
+        yield (
+            "if the old system gave higher numbers, the next ticket takes one of them "
+            f"unless you seed first: {program} seed PROJECT --last NUMBER"
         )
 
 
