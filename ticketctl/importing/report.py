@@ -2,12 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import counted
-from ticketctl.files.lines import MOST_PROBLEMS, Problems
+from ticketctl.files.lines import Problems
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import UNRECORDED
 from ticketctl.importing.neighbours import ALREADY
@@ -63,11 +64,11 @@ def changes(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def _listed(tickets: Sequence[Existing]) -> str:
-    """Count tickets, and name the first of their lines."""
+    """Count tickets, and name their lines, those in a row by their ends."""
     lines = sorted(ticket.line for ticket in tickets)
-    named = [str(line) for line in lines[:MOST_PROBLEMS]]
-    if more := len(lines) - len(named):
-        named.append(f"and {more} more")
+    rows = groupby(enumerate(lines), key=lambda placed: placed[1] - placed[0])
+    ends = [(row[0][1], row[-1][1]) for row in ([*placed] for _, placed in rows)]
+    named = [str(one) if one == last else f"{one}-{last}" for one, last in ends]
     word = "line" if len(lines) == 1 else "lines"
     return f"{counted(len(lines), 'ticket')} ({word} {', '.join(named)})"
 
