@@ -49,7 +49,7 @@ class Steps:
     def cut(self) -> None:
         """Take the last sign from the file, which is a line break or a part of it."""
         path = self.stage.folder / self._file
-        path.write_text(path.read_text(encoding="utf-8")[:-1], encoding="utf-8")
+        path.write_bytes(path.read_bytes()[:-1])
 
     def encode(self, name: str, encoding: str) -> None:
         """Write a file again as another program would."""

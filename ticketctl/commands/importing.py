@@ -101,6 +101,7 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
         REFUSED,
         changes,
         counts_of,
+        followed,
         left_out,
         plan,
         print_refused,
@@ -132,15 +133,15 @@ def import_tickets(  # noqa: PLR0913 - one parameter for each option.
     new = [one.ticket for one in judged if one.is_due and not one.goes_back]
     refuse_beyond(limits_of(stack), new, file)
     planned = [*plan(stack, tickets), *counts_of(judged)]
-    changed = [*changes(judged)]
+    warnings = [*followed(called(ctx), stack, tickets), *changes(judged)]
     refused = print_refused(judged, file)
     if not dry_run:
-        asked = [place_of(stack), *planned, *changed, "This cannot be undone. Go on?"]
+        asked = [place_of(stack), *planned, *warnings, "This cannot be undone. Go on?"]
         confirm("\n".join(asked), yes=yes)
         counts = import_all(Import(stack, judge), tickets, judged, file)
         refused += counts[REFUSED]
         planned = [summary(counts, len(judged), refused)]
-    planned += [*changed, *left_out(called(ctx), tickets, judged)]
+    planned += [*warnings, *left_out(called(ctx), tickets, judged)]
     console().print("\n".join(planned), markup=False)
     if refused or any(one.has_other_time for one in judged):
         raise typer.Exit(Status.FOUND)

@@ -62,7 +62,8 @@ def _read(file: TextIO, limits: Limits) -> tuple[str, CreateTicket]:
         body = file.read()
         request = CreateTicket.parse(body)
     except UnicodeDecodeError as error:
-        raise InputError("nothing was sent: the new body is not UTF-8") from error
+        remedy = "; iconv -f utf-16 -t utf-8 makes it of what PowerShell writes"
+        raise InputError(f"nothing was sent: the body is not UTF-8{remedy}") from error
     except PoisonMessageError as error:
         raise InputError(f"nothing was sent: {visible(str(error))}") from error
     if refusal := limits.refusal(request):

@@ -1,11 +1,13 @@
 """The columns of a CSV file, and the fields that they hold.
 
 An empty cell means that the field is absent. Labels are separated by semicolons, and
-may fill several columns. Attributes are columns named `attributes.NAME`.
+may fill several columns. Attributes are columns named `attributes.NAME`; the cells of
+several columns are joined.
 """
 
 import csv
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +32,11 @@ def shown_value(value: Any) -> str:
     return visible(repr(value), _NAME_WIDTH)
 
 
+def column_name(text: str) -> str:
+    """Return a column's name as it is compared: other programs write it otherwise."""
+    return unicodedata.normalize("NFC", text.strip())
+
+
 def whole(value: Any) -> Any:
     """Return the number of a text of digits, also of `007` and `12.0`; else the value.
 
@@ -52,27 +59,28 @@ class Columns:
     """
 
     @property
-    def known(self) -> Collection[str]:
+    def known(self) -> set[str]:
         """The names of the fields, but for the attributes."""
         return {*CreateTicket.model_fields, *self.more} - {"attributes"}
 
     def fields_of(self, header: Sequence[str]) -> list[Sequence[str]]:
-        """Return the fields of each column.
+        """Return the fields of each column, whose names are normalized.
 
         Raises:
             Error: The header does not fit.
         """
         if missing := [name for name in self.mapping if name not in header]:
             raise csv.Error(
-                f"the header has no column {', '.join(map(_shown, missing))}"
+                f"the header has no column {', '.join(map(_shown, missing))}; it has "
+                f"{', '.join(map(_shown, dict.fromkeys(header)))}"
             )
         if self.mapping:
             names = [self.mapping.get(column, ()) for column in header]
         else:
             names = [(self._checked(column),) for column in header]
         for name, number in Counter(chain.from_iterable(names)).items():
-            if number > 1 and name != _LABELS:
-                raise csv.Error(f"{name} is filled by {number} columns")
+            if number > 1 and name in self.known - {_LABELS}:
+                raise csv.Error(f"{name} is filled by {number} columns, and takes one")
         return names
 
     def has(self, column: str) -> bool:
@@ -82,7 +90,9 @@ class Columns:
         return column in self.known or column.startswith(_ATTRIBUTE)
 
     def _checked(self, name: str) -> str:
-        if self.has(name):
+        # Of a column without a name, such as behind the last separator, each cell must
+        # be empty: a ticket has no such field.
+        if not name or self.has(name):
             return name
         remedy = "rename the column"
         if self.more:
@@ -102,7 +112,9 @@ class Columns:
             fields.setdefault(name, []).extend(self._labels(cell))
         elif name.startswith(_ATTRIBUTE):
             attributes = fields.setdefault("attributes", {})
-            attributes[name.removeprefix(_ATTRIBUTE)] = cell
+            name = name.removeprefix(_ATTRIBUTE)
+            former = f"{attributes[name]}, " if name in attributes else ""
+            attributes[name] = former + cell
         else:
             fields[name] = whole(cell) if name in _NUMBERS else cell
 
@@ -121,12 +133,12 @@ def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
     mapping: dict[str, list[str]] = {}
     known = Columns(more).known
     for pair in pairs:
-        column, _, name = pair.rpartition("=")
+        column, _, name = column_name(pair).rpartition("=")
         if not column or (name not in known and not name.startswith(_ATTRIBUTE)):
             raise InputError(
                 f"--map: not COLUMN=FIELD: {_shown(pair)}; {_choice(known)}"
             )
-        names = mapping.setdefault(column, [])
+        names = mapping.setdefault(column.rstrip(), [])
         names += [] if name in names else [name]
     return Columns(more, mapping)
 

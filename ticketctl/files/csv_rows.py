@@ -8,7 +8,7 @@ from typing import Final
 
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import counted, remark
-from ticketctl.files.csv_columns import Columns
+from ticketctl.files.csv_columns import Columns, column_name
 from ticketctl.files.lines import Line, shown_name
 
 _MAX_CELL: Final = 2**31 - 1
@@ -55,7 +55,9 @@ def rows_of(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]
     table, begin, short = _Table(texts), 1, 0
     try:
         reader = _reader(table, columns)
-        names = columns.fields_of(next(reader, []))
+        if not (header := next(filter(None, reader), [])):
+            return
+        names = columns.fields_of([*map(column_name, header)])
         needed = max((at for at, filled in enumerate(names, 1) if filled), default=0)
         begin = table.number + 1
         for cells in reader:
@@ -101,4 +103,4 @@ def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:
 def _fit(header: Sequence[str], separator: str, columns: Columns) -> tuple[int, int]:
     """Count the columns that hold a field, and all of them."""
     names = next(csv.reader(header, delimiter=separator), [])
-    return sum(map(columns.has, names)), len(names)
+    return sum(columns.has(column_name(name)) for name in names), len(names)

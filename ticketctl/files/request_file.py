@@ -12,6 +12,7 @@ from typing import Final
 
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import json_object
+from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark, visible
 from ticketctl.files import Format
@@ -70,6 +71,8 @@ def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[
     number, text = 0, "\n"
     try:
         for text in content:
+            if not number and (problem := _problem_of(text)):
+                raise InputError(f"{shown_name(path)}: {problem}")
             yield text if number else text.removeprefix("\ufeff")
             number += 1
         if not text.endswith("\n"):
@@ -88,6 +91,15 @@ def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[
         ) from error
 
 
+def _problem_of(first: str) -> str | None:
+    """Return what the first line shows to be wrong with all."""
+    if "\0" in first:
+        return "looks like UTF-16 without a mark: say --encoding utf-16-le, or -be"
+    if "\r" in first and not first.endswith("\n"):
+        return "its lines end with CR alone, which this mends: tr '\\r' '\\n'"
+    return None
+
+
 def _objects(path: str, texts: Iterator[str]) -> Iterator[str]:
     """Refuse JSON that is not an object a line by how it begins."""
     begin: list[str] = []
@@ -97,8 +109,14 @@ def _objects(path: str, texts: Iterator[str]) -> Iterator[str]:
             break
     found = "".join(begin).strip()
     is_part = found == "{" or (found.startswith("{") and found.endswith(","))
-    if is_part or found.startswith("["):
-        command = "jq -c ." if is_part else "jq -c '.[]'"
+    lists = [
+        name
+        for name, value in json_fields(found).items()
+        if isinstance(value, list) and any(isinstance(one, dict) for one in value)
+    ]
+    if is_part or lists or found.startswith("["):
+        wanted = "." if is_part else quote(f".{''.join(lists[:1])}[]")
+        command = f"jq -c {visible(wanted)}"
         if path != STANDARD_INPUT:
             command += f" {visible(quote(path))}"
         within = " (for a list within an object '.NAME[]')" if is_part else ""

@@ -2,12 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import counted
-from ticketctl.files.lines import MOST_PROBLEMS, Problems
+from ticketctl.files.lines import Problems
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.judging import UNRECORDED
 from ticketctl.importing.neighbours import ALREADY
@@ -20,19 +21,12 @@ REFUSED: Final = "refused"
 def plan(stack: System, tickets: Tickets) -> Iterator[str]:
     """Describe the effect of an import: each project's numbers, and the dates."""
     counts = Counter(ticket.project_id for ticket in tickets.to_import)
-    follows = False
     for project, number in tickets.highest_numbers().items():
         last = last_number(stack, project)
         then = f"will be {number + 1}" if last < number else f"stays {last + 1}"
-        follows = follows or last < number
         yield (
             f"{project}: {counted(counts[project], 'ticket')} up to {number}; "
             f"the last number is {last or 'none yet'}, the next {then}"
-        )
-    if follows:
-        yield (
-            "if the old system gave higher numbers than its file has, first: "
-            "ticketctl seed PROJECT --last NUMBER"
         )
     days = sorted(one.assigned_at[:10] for one in tickets.to_import if one.is_dated)
     if days:
@@ -41,6 +35,19 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
         yield (
             f"without a date: {counted(undated, 'ticket')}; assigned_at is the time "
             "of the import"
+        )
+
+
+def followed(program: str, stack: System, tickets: Tickets) -> Iterator[str]:
+    """Warn if the next ticket's number is behind the file's highest, also afterwards.
+
+    `program` is the call of `ticketctl`, with the options before a command.
+    """
+    highest = tickets.highest_numbers().items()
+    if any(last_number(stack, project) <= number for project, number in highest):
+        yield (
+            "if the old system gave higher numbers, the next ticket takes one of them "
+            f"unless you seed first: {program} seed PROJECT --last NUMBER"
         )
 
 
@@ -57,11 +64,11 @@ def changes(judged: Sequence[Judged]) -> Iterator[str]:
 
 
 def _listed(tickets: Sequence[Existing]) -> str:
-    """Count tickets, and name the first of their lines."""
+    """Count tickets, and name their lines, those in a row by their ends."""
     lines = sorted(ticket.line for ticket in tickets)
-    named = [str(line) for line in lines[:MOST_PROBLEMS]]
-    if more := len(lines) - len(named):
-        named.append(f"and {more} more")
+    rows = groupby(enumerate(lines), key=lambda placed: placed[1] - placed[0])
+    ends = [(row[0][1], row[-1][1]) for row in ([*placed] for _, placed in rows)]
+    named = [str(one) if one == last else f"{one}-{last}" for one, last in ends]
     word = "line" if len(lines) == 1 else "lines"
     return f"{counted(len(lines), 'ticket')} ({word} {', '.join(named)})"
 

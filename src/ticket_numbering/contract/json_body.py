@@ -19,6 +19,7 @@ _ENVELOPES: Final = {
     ("detail-type", "detail"): "an event of EventBridge: give the target the input "
     "path $.detail",
     ("specversion", "type"): "a CloudEvent: send its data alone",
+    ("message_id", "body"): "a saved dead letter: send what jq -r .body prints",
 }
 """The members by which an envelope is known, and what its producer must set."""
 

@@ -46,6 +46,8 @@ def test_tickets_keep_numbers_and_keys_when_their_export_is_imported_elsewhere(
     assert ended.status == Status.OK
     assert ended.out == (
         "imported 5, there already 0, refused 0; not announced\n"
+        "if the old system gave higher numbers, the next ticket takes one of them "
+        f"unless you seed first: {called} seed PROJECT --last NUMBER\n"
         "skipped: 2 reserved numbers, which count as used\n"
         "without text: 1 erased ticket; the keys are known\n"
         "not imported: 2 marks; to set them again:\n"

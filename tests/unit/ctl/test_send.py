@@ -109,6 +109,17 @@ class TestLines:
 
         assert (line.problem, line.fields) == (None, {"title": "x", "project_id": "A"})
 
+    def test_columns_are_found_when_their_names_are_written_otherwise(
+        self, tmp_path: Path
+    ) -> None:
+        """The cells of an attribute are joined."""
+        columns = mapped(["caf\u00e9=title", "L=labels", " L =attributes.l"], ())
+
+        [line] = read(tmp_path, "cafe\u0301; L;L \nx;a;b\n", "csv", columns)
+
+        labels = {"labels": ["a", "b"], "attributes": {"l": "a, b"}}
+        assert line.fields == {"title": "x"} | labels
+
     def test_header_ends_soon_when_it_has_a_stray_quote(self) -> None:
         texts = iter(['title,project_id,5"\n', *["x,A,\n"] * 1_000])
 
@@ -127,7 +138,6 @@ class TestLines:
     @pytest.mark.parametrize(
         ("content", "written_as", "why"),
         [
-            ("title,\nx,\n", "csv", "no field ''"),
             ("attributes\n{}\n", "csv", "'attributes'"),
             ('title\n"He said "hi"\n', "csv", "expected"),
             ('title\n"a\nb\n', "csv", "unexpected end"),
