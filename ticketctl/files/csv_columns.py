@@ -27,8 +27,8 @@ _WHOLE: Final = re.compile(rf"0*([0-9]{{1,{MAX_DIGITS}}})(?:\.0)?")
 _NAME_WIDTH: Final = 64
 
 
-def shown_value(value: Any) -> str:
-    """Return a value of a file for a remark."""
+def quoted(value: Any) -> str:
+    """Return a value or a name of a file for a remark."""
     return visible(repr(value), _NAME_WIDTH)
 
 
@@ -71,8 +71,8 @@ class Columns:
         """
         if missing := [name for name in self.mapping if name not in header]:
             raise csv.Error(
-                f"the header has no column {', '.join(map(_shown, missing))}; it has "
-                f"{', '.join(map(_shown, dict.fromkeys(header)))}"
+                f"the header has no column {', '.join(map(quoted, missing))}; it has "
+                f"{', '.join(map(quoted, dict.fromkeys(header)))}"
             )
         if self.mapping:
             names = [self.mapping.get(column, ()) for column in header]
@@ -96,8 +96,8 @@ class Columns:
             return name
         remedy = "rename the column"
         if self.more:
-            remedy += f", or give --map {_shown(f'{name}=FIELD')}"
-        raise csv.Error(f"no field {_shown(name)}; {_choice(self.known)}; {remedy}")
+            remedy += f", or give --map {quoted(f'{name}=FIELD')}"
+        raise csv.Error(f"no field {quoted(name)}; {_choice(self.known)}; {remedy}")
 
     def values_of(self, names: Iterable[Sequence[str]], cells: Iterable[str]) -> Fields:
         """Return the fields of a row."""
@@ -136,7 +136,7 @@ def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
         column, _, name = column_name(pair).rpartition("=")
         if not column or (name not in known and not name.startswith(_ATTRIBUTE)):
             raise InputError(
-                f"--map: not COLUMN=FIELD: {_shown(pair)}; {_choice(known)}"
+                f"--map: not COLUMN=FIELD: {quoted(pair)}; {_choice(known)}"
             )
         names = mapping.setdefault(column.rstrip(), [])
         names += [] if name in names else [name]
@@ -145,7 +145,3 @@ def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
 
 def _choice(known: Collection[str]) -> str:
     return f"the fields are {', '.join(sorted(known))} and attributes.NAME"
-
-
-def _shown(name: str) -> str:
-    return repr(visible(name, _NAME_WIDTH))

@@ -29,7 +29,7 @@ from ticketctl.aws.items import MARKS, Ticket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
-from ticketctl.files.csv_columns import shown_value, whole
+from ticketctl.files.csv_columns import quoted, whole
 from ticketctl.files.lines import Line, Problems
 from ticketctl.importing.existing import Existing, Reserved
 from ticketctl.importing.fitting import fitted
@@ -183,6 +183,6 @@ def _number(given: Any) -> int:
     value = whole(given)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not (is_number and 1 <= value <= MAX_NUMBER and value == int(value)):
-        why = f"must be a whole number, 1 to {MAX_NUMBER}, not {shown_value(given)}"
+        why = f"must be a whole number, 1 to {MAX_NUMBER}, not {quoted(given)}"
         raise InvalidMessageError(f"number: {why}")
     return int(value)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.cli.errors import InputError
-from ticketctl.files.csv_columns import shown_value
+from ticketctl.files.csv_columns import quoted
 
 _JAVASCRIPT: Final = re.compile(r"[A-Z][a-z]{2} (.* GMT[+-]\d{4})(?: \(.*\))?")
 """`Date.toString` of ECMAScript, 21.4.4.41.2; what is in brackets is only a name."""
@@ -61,7 +61,7 @@ class Times:
             return timestamp(self._moment(value))
         except (AttributeError, TypeError, ValueError, OverflowError):
             form = f"of the form {self.form}" if self.form else _ISO
-            why = f"assigned_at: {shown_value(value)} is no time {form}"
+            why = f"assigned_at: {quoted(value)} is no time {form}"
             raise InvalidMessageError(why) from None
 
     def _moment(self, value: Any) -> datetime:
