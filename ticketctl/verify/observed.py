@@ -108,9 +108,9 @@ class Project:
     def read(cls, stack: System, audit: ProjectAudit) -> "Project":
         """Read the tickets of a project that was audited; it may rightly have none."""
         tickets = tickets_above(stack, audit.project_id, 0)
-        found = [one for one in audit.findings if one.kind is not Kind.NO_TICKETS]
+        found = (one for one in audit.findings if one.kind is not Kind.NO_TICKETS)
         fields = {ticket.number: ticket.fields for ticket in tickets}
-        return cls(replace(audit, findings=found), fields)
+        return cls(replace(audit, findings=tuple(found)), fields)
 
 
 @dataclass(frozen=True)
