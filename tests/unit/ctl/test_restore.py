@@ -506,4 +506,4 @@ class TestMarks:
 
         assert " erase " not in again.out
         assert again.out.count(" void ") == len(VOIDED)
-        assert "ticketctl" not in here.out
+        assert "--reason" not in here.out

@@ -88,7 +88,7 @@ class TestLines:
         [
             ("title;project_id\nx;A\n", None),
             ("title\tproject_id\nx\tA\n", None),
-            ("sep=|\ntitle|project_id\nx|A\n", None),
+            ("sep=|\n\ntitle|project_id\nx|A\n", None),
             ('"sep=;"\r\ntitle;project_id\r\nx;A\r\n', None),
             ('title;project_id;"a, b,\nc, d, e"\nx;A;\n', None),
             ('\ntitle,project_id,5"\nx,A,\n', None),
