@@ -112,9 +112,9 @@ class TestLines:
         self, tmp_path: Path
     ) -> None:
         """The cells of an attribute are joined."""
-        columns = mapped(["caf\u00e9=title", "L=labels", " L =attributes.l"], ())
+        columns = mapped(["a caf\u00e9=title", "L=labels", " L =attributes.l"], ())
 
-        [line] = read(tmp_path, "cafe\u0301; L;L \nx;a;b\n", "csv", columns)
+        [line] = read(tmp_path, "a  cafe\u0301; L;L \nx;a;b\n", "csv", columns)
 
         labels = {"labels": ["a", "b"], "attributes": {"l": "a, b"}}
         assert line.fields == {"title": "x"} | labels
