@@ -34,7 +34,7 @@ def quoted(value: Any) -> str:
 
 def column_name(text: str) -> str:
     """Return a column's name as it is compared: other programs write it otherwise."""
-    return unicodedata.normalize("NFC", text.strip())
+    return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
 def whole(value: Any) -> Any:

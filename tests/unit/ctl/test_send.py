@@ -89,7 +89,7 @@ class TestLines:
         [
             ("title;project_id\nx;A\n", None),
             ("title\tproject_id\nx\tA\n", None),
-            ("sep=|\ntitle|project_id\nx|A\n", None),
+            ("sep=|\n\ntitle|project_id\nx|A\n", None),
             ('"sep=;"\r\ntitle;project_id\r\nx;A\r\n', None),
             ('title;project_id;"a, b,\nc, d, e"\nx;A;\n', None),
             ('\ntitle,project_id,5"\nx,A,\n', None),
@@ -113,9 +113,9 @@ class TestLines:
         self, tmp_path: Path
     ) -> None:
         """The cells of an attribute are joined."""
-        columns = mapped(["caf\u00e9=title", "L=labels", " L =attributes.l"], ())
+        columns = mapped(["a caf\u00e9=title", "L=labels", " L =attributes.l"], ())
 
-        [line] = read(tmp_path, "cafe\u0301; L;L \nx;a;b\n", "csv", columns)
+        [line] = read(tmp_path, "a  cafe\u0301; L;L \nx;a;b\n", "csv", columns)
 
         labels = {"labels": ["a", "b"], "attributes": {"l": "a, b"}}
         assert line.fields == {"title": "x"} | labels
