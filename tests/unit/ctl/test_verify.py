@@ -409,7 +409,7 @@ def test_project_keeps_its_findings_but_that_it_has_no_ticket(stage: Stage) -> N
 
     read = Project.read(stage, ProjectAudit("A", findings=[GAP, none]))
 
-    assert read.audit.findings == [GAP]
+    assert read.audit.findings == (GAP,)
 
 
 PROBE = create_ticket("A", "probe")
