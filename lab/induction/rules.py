@@ -113,7 +113,7 @@ PATHS: Final[Mapping[str, Shown]] = {
     "block query": lambda _, s, x: [s.seen(x.w) > 0, s.seen(x.w) < x.n, s.ticket(x.n)],
     "block learn refuse": lambda _, s, x: [
         *(x.cap > 0, s.refused(x.k, x.cap), s.ticket(x.n)),
-        *(s.refused_at(x.k, x.cap) > 0, s.refused_at(x.k, x.cap) < x.n),
+        *(s.refused_at(x.k, x.cap) > x.cap, s.refused_at(x.k, x.cap) < x.n),
     ],
     # A ticket is lost beside a seed, and the last one before the next.
     "block jump lose": lambda _, s, x: [s.lost(x.n), x.n > 0, s.phase(x.o) != IDLE],

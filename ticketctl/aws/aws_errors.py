@@ -118,7 +118,9 @@ def is_of_credentials(error: BaseException) -> bool:
     """
     frames = walk_tb(error.__traceback__)
     modules = {frame.f_globals.get("__name__") for frame, _ in frames}
-    return not modules.isdisjoint({"botocore.credentials", "botocore.tokens"})
+    # They are signed with, whatever they are.
+    own = {"botocore.credentials", "botocore.tokens", "botocore.auth"}
+    return not modules.isdisjoint(own)
 
 
 def without_credentials(error: BaseException) -> CloudError:

@@ -91,8 +91,8 @@ class Receiver:
         """
         # A message that SQS itself failed to delete comes again, as a repeat.
         for entry in self.delete_batch(message_ids).values():
-            if entry["SenderFault"]:
-                why = f"{entry['Code']}: {entry.get('Message', '')}"
+            if entry.get("SenderFault"):
+                why = f"{entry.get('Code')}: {entry.get('Message', '')}"
                 raise CloudError(f"SQS does not delete a received message: {why}")
 
     def delete_batch(self, message_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -106,10 +106,11 @@ class Receiver:
                 for place, message_id in enumerate(message_ids)
             ],
         )
-        failed = {message_ids[int(one["Id"])]: one for one in answer.get("Failed", [])}
-        for message_id in {*message_ids} - failed.keys():
-            del self.receipts[message_id]
-        return failed
+        # An entry counts as deleted only if the answer says so.
+        for entry in answer.get("Successful", []):
+            del self.receipts[message_ids[int(entry["Id"])]]
+        said = {message_ids[int(one["Id"])]: one for one in answer.get("Failed", [])}
+        return {one: said.get(one, {}) for one in message_ids if one in self.receipts}
 
     def give_back(self) -> None:
         """Make the received messages visible to others at once."""

@@ -35,9 +35,9 @@ def publish(stack: System, envelopes: Sequence[Envelope]) -> list[Envelope]:
         ],
     )
     for entry in answer.get("Failed", []):
-        if entry["SenderFault"]:
+        if entry.get("SenderFault"):
             event_id = envelopes[int(entry["Id"])].event.id
-            why = f"{entry['Code']}: {entry.get('Message', '')}"
+            why = f"{entry.get('Code')}: {entry.get('Message', '')}"
             raise CloudError(f"SNS does not take {event_id}: {why}")
     # An entry counts as published only if the answer says so.
     taken = {int(entry["Id"]) for entry in answer.get("Successful", [])}

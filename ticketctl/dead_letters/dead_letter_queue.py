@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from ticketctl.aws.aws_errors import AWS_ERRORS, explained
 from ticketctl.aws.queues import MAX_ENTRIES, Receiver, message_counts
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
@@ -55,9 +54,9 @@ class DeadLetterQueue:
         """Delete at most ten received dead letters; return why the others stay."""
         try:
             failed = self.receiver.delete_batch(message_ids)
-        except (BotoCoreError, ClientError) as error:
-            return dict.fromkeys(message_ids, str(error))
-        return {message_id: one["Code"] for message_id, one in failed.items()}
+        except AWS_ERRORS as error:
+            return dict.fromkeys(message_ids, str(explained(error)))
+        return {one: failed[one].get("Code", "SQS does not say") for one in failed}
 
     def seen_of(self, seen: int) -> str:
         """Describe how many of the dead letters were seen."""

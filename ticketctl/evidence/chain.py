@@ -1,7 +1,7 @@
 """The rules of the hash chain, for a ticket and the item before it."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -36,6 +36,12 @@ _TEXT: Final = CONTENT_DEFAULTS.keys() - {"project_id", "idempotency_key"} | {SA
 KEPT: Final = ATTRIBUTES - _TEXT | {"title", "priority"}
 """The attributes that an erased ticket keeps; all others go, known or not."""
 
+_EXPLAINED: Final[Mapping[str | None, set[str]]] = {
+    VOIDED: MARKED[VOIDED],
+    ERASED: MARKED[VOIDED] | MARKED[ERASED] | {COMMITMENT},
+}
+"""The attributes that a chained ticket has for its status; no other status has any."""
+
 _JUDGED: Final = {Kind.CHANGED, Kind.NOT_VERIFIABLE}
 
 
@@ -56,11 +62,16 @@ def link_of(item: Ticket) -> Link:
     return Link(item.number, item.chain, assigned_at)
 
 
-def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
+def problems(ticket: Ticket, before: Link, fit: Kind | None) -> Iterator[Kind]:
     """Yield the problems of a ticket; none if it is malformed or reserved.
 
     A date that runs against the one before it is a problem of either ticket. Without an
     item of the number before it, the link is empty.
+
+    Args:
+        ticket: The ticket.
+        before: The item before it.
+        fit: What `fit_of` says of the two.
     """
     if ticket.is_malformed or ticket.idempotency_key is None:
         return
@@ -70,13 +81,18 @@ def problems(ticket: Ticket, before: Link) -> Iterator[Kind]:
         return
     if ORIGIN in ticket.fields:
         yield Kind.CHAINED_EXTERNAL
+    elif _is_uncovered(ticket):
+        yield Kind.NOT_VERIFIABLE
     if _is_before(ticket.fields.get(ASSIGNED_AT), before.assigned_at):
         yield Kind.MISDATED
-    problem = chain_problem(ticket, before)
-    if problem:
-        yield problem
-    if problem not in _JUDGED and _is_uncovered(ticket):
-        yield Kind.NOT_VERIFIABLE
+    if fit:
+        yield fit
+
+
+def fit_of(ticket: Ticket, before: Link) -> Kind | None:
+    """Return why a ticket's hash does not fit, if it has one that can."""
+    has_hash = CHAIN in ticket.fields and ticket.idempotency_key is not None
+    return chain_problem(ticket, before) if has_hash else None
 
 
 def chain_problem(ticket: Ticket, before: Link) -> Kind | None:
@@ -123,14 +139,8 @@ def has_unknown_attributes(ticket: Ticket) -> bool:
 
 
 def _is_uncovered(ticket: Ticket) -> bool:
-    """Return whether it says more than its hash covers, and its status explains.
-
-    Of what an erased one has too much there is a finding of its own, and of an origin.
-    """
-    if ticket.status == ERASED or ORIGIN in ticket.fields:
-        return False
-    marks = MARKED[VOIDED] if ticket.status == VOIDED else set()
-    return not ticket.fields.keys() <= COVERED | marks
+    """Return whether it says more than its hash covers, and its status explains."""
+    return not ticket.fields.keys() <= COVERED | _EXPLAINED.get(ticket.status, set())
 
 
 def of_erased(ticket: Ticket) -> Iterator[Kind]:
@@ -201,11 +211,12 @@ class ChainCheck:
             self.is_out_of_order = True
             return False
         is_next = item.number == self.before.number + 1
-        found = [*problems(item, self.before if is_next else Link())]
-        for kind in found:
+        before = self.before if is_next else Link()
+        fit = fit_of(item, before)
+        for kind in problems(item, before, fit):
             self._add(kind, self._place_of(kind, item))
         self.before, self.is_behind_gap = link_of(item), not is_next
-        return is_next and not _JUDGED.isdisjoint(found)
+        return is_next and fit in _JUDGED
 
     def add_suspects(self, later: "ChainCheck") -> None:
         """Add the runs of a check of tickets that showed later."""

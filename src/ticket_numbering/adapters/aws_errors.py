@@ -43,7 +43,7 @@ PASSING_CODES: Final = frozenset(
         "TooManyRequestsException",
         "TransactionInProgressException",
         # A signature that came too late, after a freeze of the environment: the next
-        # one is accepted. A wrong key has other codes.
+        # one is accepted. A wrong secret has these codes, too, but a role has none.
         "InvalidSignatureException",
         "RequestExpired",
         "RequestTimeTooSkewed",

@@ -23,7 +23,7 @@ NO_TRACE: Final[Mapping[str, str]] = {}
 class AssignedTicket(BaseModel):
     """A numbered ticket as subscribers see it; never its description."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     project_id: ProjectId = Field(description="The scope of the number sequence.")
     number: int = Field(ge=1, description="1, 2, 3, ... without a gap in a project.")
@@ -59,7 +59,7 @@ COPIED: Final = {
 class CloudEvent(BaseModel):
     """The fields of every event on the topic; CloudEvents 1.0, JSON event format."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     specversion: Literal["1.0"] = "1.0"
     id: str = Field(
@@ -136,7 +136,7 @@ class TicketNumberAssigned(TicketEvent):
 class RefusedRequest(BaseModel):
     """A refused request, without the producer's other words."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     project_id: ProjectId = Field(description="The scope of the number sequence.")
     idempotency_key: IdempotencyKey = Field(description="The producer's key.")

@@ -503,6 +503,7 @@ class TestDamage:
         ("name", "value"),
         [
             ("note", {"S": "paid"}),
+            ("reserved_at", {"S": "x"}),
             ("max_number", {"N": "3"}),
             ("reserved_up_to", {"N": "99"}),
             ("voided_reason", {"S": "void after all"}),
@@ -520,6 +521,33 @@ class TestDamage:
         assert found(steps) == [(Kind.NOT_VERIFIABLE, 2, 2)]
         assert verified(steps) == [
             "A-2: it has an attribute or a status that no hash covers"
+        ]
+
+    @pytest.mark.parametrize("name", ["reserved_up_to", "imported_by", "note"])
+    def test_erased_ticket_is_not_verifiable_when_it_says_more(
+        self, steps: Steps, name: str
+    ) -> None:
+        steps.numbers("A", 3)
+        erased(steps, 2, **{name: "x"})
+
+        assert found(steps) == [(Kind.NOT_VERIFIABLE, 2, 2)]
+        assert len(verified(steps)) == 1
+
+    def test_record_differs_when_its_ticket_says_more_than_its_hash_covers(
+        self, steps: Steps
+    ) -> None:
+        """The one hides nothing of the other; nor does a gap before the ticket."""
+        steps.numbers("A", 5)
+        steps.changes("A", 2, status="closed")
+        steps.changes_key("A", "k-2", fingerprint="v1:other")
+        remove(steps, 4)
+        steps.changes("A", 5, status="closed")
+
+        assert found(steps) == [
+            (Kind.GAP, 4, 4),
+            (Kind.DIFFERING, 2),
+            (Kind.NOT_VERIFIABLE, 2, 2),
+            (Kind.NOT_VERIFIABLE, 5, 5),
         ]
 
     @pytest.mark.parametrize("value", [{"L": []}, {"NULL": True}], ids=str)

@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+from botocore.stub import Stubber
 
 from simulation.aws.faults import Fault
+from tests.support.canned_aws import aws_client
 from tests.support.model_services import InTurn, ModelServices
 from tests.support.stage import Stage, dead_letter, dead_letters
 from ticketctl.aws.queues import MAX_ENTRIES, RECEIVED_TOO_OFTEN, Received, Receiver
@@ -77,6 +79,18 @@ class TestVisibility:
 
         [said] = re.findall(r"hidden for up to 60 s: (\d+) messages\n", remarks)
         assert int(said) >= len(stage.hidden) > 1
+
+
+def test_message_is_not_deleted_when_the_answer_does_not_name_it() -> None:
+    client = aws_client("sqs")
+    receiver = Receiver(client, "url", receipts={"m": "handle"})
+
+    with Stubber(client) as stub:
+        stub.add_response("delete_message_batch", {"Successful": [], "Failed": []})
+        failed = receiver.delete_batch(["m"])
+
+    assert failed == {"m": {}}
+    assert receiver.receipts == {"m": "handle"}
 
 
 @pytest.mark.parametrize(

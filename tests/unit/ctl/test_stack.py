@@ -434,6 +434,8 @@ class TestCredentials:
                 helper(json.dumps(KEYS | {"Version": 1, "Expiration": date}))
                 for date in (PAST, "never")
             ),
+            helper(json.dumps(KEYS | {"Version": 1, "AccessKeyId": 5})),
+            helper(json.dumps(KEYS | {"Version": 1, "SessionToken": 5})),
             "credential_process = /nowhere/helper",
             f"web_identity_token_file = /nowhere\nrole_arn = {CALLER}",
             f"role_arn = {CALLER}\nmfa_serial = {CALLER}\n{OWN_KEYS}",

@@ -111,8 +111,8 @@ class TestPasses:
         found = {
             code
             for checker in (ThrottledRetryableChecker, TransientRetryableChecker)
-            for listed in vars(checker).values()
-            if isinstance(listed, list | tuple | set)
+            for name, listed in vars(checker).items()
+            if isinstance(listed, list | tuple | set) and not name.startswith("__")
             for code in listed
             if isinstance(code, str)
         }

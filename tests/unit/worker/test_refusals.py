@@ -15,6 +15,7 @@ from tests.support.builders import (
     ticket_fields,
 )
 from tests.support.worker_on_fakes import WorkerOnFakes
+from ticket_numbering.contract.errors import SequenceFullError
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.worker.results import Assigned, Poison, Refused, Result, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
@@ -166,6 +167,7 @@ class TestOrder:
         first, second = system.handle(record, announced)
 
         assert (type(first), type(second)) == (Retry, Refused)
+        assert isinstance(getattr(first, "refusal", None), SequenceFullError)
         assert system.dead_letters.sent == []
 
     @pytest.mark.parametrize(

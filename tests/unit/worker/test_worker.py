@@ -342,6 +342,9 @@ class TestAnnouncedAtLeastOnce:
             AnnouncementError,
         ]
         assert report.announcements_failed == 1
+        # The log names it, whether its number is new or was given before.
+        keys = [getattr(result, "ticket_key", None) for result in report.results]
+        assert keys == [None, "PROJ-2", None, "PROJ-2"]
         assert system.handle(queue_record(request, receive_count=2)) == [
             AnnouncementError
         ]
@@ -409,6 +412,7 @@ class TestOneBadMessageHarmsOnlyItself:
         system.events = Events("no source")
 
         assert system.handle(queue_record()) == [ValidationError]
+        assert "no source" not in system.reasons[0]
 
     @pytest.mark.parametrize("receive_count", [1, 2])
     @pytest.mark.parametrize(
@@ -458,6 +462,18 @@ class TestFifoOrder:
         assert found[2:] == [NotAttemptedError] * 3 + ["B-1"]
         assert set(system.reasons[2:5]) == {"an earlier message of the group failed"}
         assert system.dead_letters.sent == []
+
+    def test_later_records_are_held_back_when_a_number_of_before_is_not_announced(
+        self, system: System
+    ) -> None:
+        """Else a subscriber would get the later number first."""
+        known = create_ticket()
+        system.handle(fifo_record(known))
+        system.publisher.refused = {"PROJ-1"}
+
+        found = system.handle(fifo_record(known, receive_count=2), fifo_record())
+
+        assert found == [AnnouncementError, NotAttemptedError]
 
     @pytest.mark.parametrize(
         ("record", "last", "numbers"),
