@@ -1,16 +1,18 @@
 # Puts a table into the place of another, under its name, which it cannot get otherwise; docs/recovery.md.
 #
 #     sh swap_table.sh PLACE TABLE             if the table in that place is empty
-#     sh swap_table.sh PLACE TABLE with-items  whatever it holds
+#     sh swap_table.sh PLACE TABLE with-items  whatever it holds: it is backed up, too
 #     sh swap_table.sh PLACE                   only deletes it, if it is empty
 #
 # It deletes the table in that place after the backup of TABLE is available, and restores the backup there. TABLE and
-# the backup stay. After an error or Ctrl-C run it again: it goes on, and never deletes what came from TABLE.
-# It needs the variables of docs/on-call.md, and a stopped worker.
+# the backups, whose ARNs it prints, stay. After an error or Ctrl-C run it again: it goes on, and never deletes what
+# came from TABLE. It needs the variables of docs/on-call.md, and a stopped worker.
 
 set -eu
 export AWS_PAGER=
-place=$1 table=${2-} items=${3-}
+[ $# = 1 ] || : "${2:?a variable with the name of a table is empty}"
+place=${1:?a variable with the name of a table is empty} table=${2-} items=${3-}
+table=${table##*/}
 
 state=$(aws lambda list-event-source-mappings --event-source-arn "${CREATE_TICKET_QUEUE_ARN:?}" --query 'EventSourceMappings[].State' --output text)
 [ "$state" = Disabled ] || { echo "first stop the worker: its mapping is $state" >&2 && exit 1; }
@@ -24,25 +26,33 @@ look() {
         esac
 }
 
+back_up() {
+    backup=$(aws dynamodb create-backup --table-name "$1" --backup-name "$1" --query BackupDetails.BackupArn --output text)
+    echo "$backup"
+    until aws dynamodb describe-backup --backup-arn "$backup" --query BackupDescription.BackupDetails.BackupStatus --output text | grep -qx AVAILABLE; do sleep 10; done
+}
+
 look RestoreSummary.SourceTableArn
 if [ -z "$table" ] || [ "${found##*/}" != "$table" ]; then
-    if [ -n "$table" ]; then
-        backup=$(aws dynamodb create-backup --table-name "$table" --backup-name "$place" --query BackupDetails.BackupArn --output text)
-        echo "$backup"
-        until aws dynamodb describe-backup --backup-arn "$backup" | grep -q AVAILABLE; do sleep 10; done
-    fi
     look TableStatus
     if [ -n "$found" ] && [ "$found" != DELETING ]; then
-        if [ "$items" != with-items ]; then
+        if [ "$items" = with-items ]; then
+            back_up "$place"
+        else
             count=$(aws dynamodb scan --table-name "$place" --consistent-read --select COUNT --query Count --output text)
             [ "$count" = 0 ] || { echo "$place is not empty: it stays" >&2 && exit 1; }
         fi
+    fi
+    [ -z "$table" ] || back_up "$table"
+    if [ -n "$found" ] && [ "$found" != DELETING ]; then
         aws dynamodb update-table --table-name "$place" --no-deletion-protection-enabled > /dev/null
+        # Until the update has ended, nothing can be deleted.
+        aws dynamodb wait table-exists --table-name "$place"
         aws dynamodb delete-table --table-name "$place" > /dev/null
     fi
     # It gives up after 8 minutes.
     aws dynamodb wait table-not-exists --table-name "$place"
-    [ -n "$table" ] || exit 0
+    [ -n "$table" ] || { echo "$place is deleted" && exit 0; }
     aws dynamodb restore-table-from-backup --target-table-name "$place" --backup-arn "$backup" > /dev/null
 fi
 until aws dynamodb describe-table --table-name "$place" --query Table.TableStatus --output text | grep -qx ACTIVE; do sleep 10; done

@@ -12,6 +12,7 @@ from ticketctl.commands.application import (
     Json,
     Project,
     TicketKey,
+    called,
     command,
     stack_of,
 )
@@ -92,8 +93,8 @@ def list_tickets(
     else:
         print_tickets(shown)
     if len(found) > limit:
-        more = f"ticketctl list {project} --limit {limit} --before {shown[-1].number}"
-        remark(f"there are more: {more}")
+        more = f"list {project} --limit {limit} --before {shown[-1].number}"
+        remark(f"there are more: {called(ctx)} {more}")
 
 
 @command(
@@ -122,7 +123,7 @@ def find(
     from ticketctl.show.report import print_fields, ticket_json
 
     key = request_key(project, idempotency_key)
-    record, ticket = find_request(stack_of(ctx), key)
+    record, ticket = find_request(stack_of(ctx), key, called(ctx))
     if as_json:
         print_json(
             {"record": json_values(record.fields), "ticket": ticket_json(ticket)}

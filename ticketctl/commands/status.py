@@ -64,9 +64,9 @@ def env(ctx: typer.Context) -> None:
     """Print shell variables that hold the stack's name, Region, profile and outputs.
 
     `TICKETS_TABLE_NAME` holds the output TicketsTableName. The second example first
-    forgets the stack that it set before, so after a failure no variable leads
-    anywhere: what this prints is whole, or it prints nothing. Keep what it printed: the
-    commands take these variables if CloudFormation does not answer.
+    forgets the stack that it set before, so after a failure no command can reach the
+    wrong stack: what this prints is whole, or it prints nothing. Keep what it printed:
+    the commands take these variables if CloudFormation does not answer.
     """
     from ticketctl.status.variables import shell_lines
 

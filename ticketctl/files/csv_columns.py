@@ -20,9 +20,11 @@ from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import visible
 
+NUMBERS: Final = {"max_number", "number"}
+"""Fields that hold a whole number, which a file may have as a text."""
+
 _ATTRIBUTE: Final = "attributes."
 _LABELS: Final = "labels"
-_NUMBERS: Final = {"max_number", "number"}
 _WHOLE: Final = re.compile(rf"0*([0-9]{{1,{MAX_DIGITS}}})(?:\.0)?")
 _NAME_WIDTH: Final = 64
 
@@ -116,7 +118,7 @@ class Columns:
             former = f"{attributes[name]}, " if name in attributes else ""
             attributes[name] = former + cell
         else:
-            fields[name] = whole(cell) if name in _NUMBERS else cell
+            fields[name] = whole(cell) if name in NUMBERS else cell
 
     def _labels(self, cell: str) -> list[str]:
         # Other systems separate them by commas.

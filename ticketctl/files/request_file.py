@@ -64,7 +64,8 @@ def _lines(
         return rows_of(path, texts, columns or Columns())
     if columns and columns.mapping:
         raise InputError(f"{shown_name(path)}: --map is for CSV; see --format")
-    return json_lines(_objects(path, texts))
+    may_be_csv = not file_format and Path(path).suffix.lower() != ".jsonl"
+    return json_lines(_objects(path, texts, may_be_csv=may_be_csv))
 
 
 def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[str]:
@@ -100,7 +101,7 @@ def _problem_of(first: str) -> str | None:
     return None
 
 
-def _objects(path: str, texts: Iterator[str]) -> Iterator[str]:
+def _objects(path: str, texts: Iterator[str], *, may_be_csv: bool) -> Iterator[str]:
     """Refuse JSON that is not an object a line by how it begins."""
     begin: list[str] = []
     for text in texts:
@@ -108,6 +109,13 @@ def _objects(path: str, texts: Iterator[str]) -> Iterator[str]:
         if text.strip():
             break
     found = "".join(begin).strip()
+    if may_be_csv and found and not found.startswith(("{", "[")):
+        raise InputError(f"{shown_name(path)}: not JSON; if it is CSV: --format csv")
+    if found.endswith(",") and json_fields(found[:-1]):
+        command = f"sed 's/,$//' {_argument(path)}".strip()
+        raise InputError(
+            f"{shown_name(path)}: a comma ends its lines, which this mends: {command}"
+        )
     is_part = found == "{" or (found.startswith("{") and found.endswith(","))
     lists = [
         name
@@ -116,15 +124,17 @@ def _objects(path: str, texts: Iterator[str]) -> Iterator[str]:
     ]
     if is_part or lists or found.startswith("["):
         wanted = "." if is_part else quote(f".{''.join(lists[:1])}[]")
-        command = f"jq -c {visible(wanted)}"
-        if path != STANDARD_INPUT:
-            command += f" {visible(quote(path))}"
+        command = f"jq -c {visible(wanted)} {_argument(path)}".strip()
         within = " (for a list within an object '.NAME[]')" if is_part else ""
         raise InputError(
             f"{shown_name(path)}: not a JSON object a line, as this makes it: "
             f"{command}{within}"
         )
     yield from chain(begin, texts)
+
+
+def _argument(path: str) -> str:
+    return "" if path == STANDARD_INPUT else visible(quote(path))
 
 
 def json_lines(texts: Iterable[str]) -> Iterator[Line]:

@@ -29,7 +29,7 @@ from ticketctl.aws.items import MARKS, Ticket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
-from ticketctl.files.csv_columns import quoted, whole
+from ticketctl.files.csv_columns import NUMBERS, quoted, whole
 from ticketctl.files.lines import Line, Problems
 from ticketctl.importing.existing import Existing, Reserved
 from ticketctl.importing.fitting import fitted
@@ -148,7 +148,7 @@ def _exported(fields: Fields, project_id: str, number: int) -> Ticket | None:
 def _placed(fields: Fields) -> Fields:
     """Return the fields with project and number in place of the ticket key."""
     placed = {
-        name: value
+        name: whole(value) if name in NUMBERS else value
         for name, value in fields.items()
         if value is not None or name not in _KNOWN
     }
@@ -180,9 +180,8 @@ def _number(given: Any) -> int:
     """Return a whole number; JSON is read with floats, exact up to far more."""
     if given is None:
         raise InvalidMessageError("number: is missing")
-    value = whole(given)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and 1 <= value <= MAX_NUMBER and value == int(value)):
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not (is_number and 1 <= given <= MAX_NUMBER and given == int(given)):
         why = f"must be a whole number, 1 to {MAX_NUMBER}, not {quoted(given)}"
         raise InvalidMessageError(f"number: {why}")
-    return int(value)
+    return int(given)

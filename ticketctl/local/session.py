@@ -51,8 +51,8 @@ After `make build`, invoke the function in a container, on any of events/:
   make invoke EVENT=events/batch.json"""
 
 _NO_ENGINE: Final = """
-No container engine was found (no network `docker0`), so `sam local invoke` would not
-reach this system: start Docker, and then `make up` again."""
+There is no network `docker0`, so `sam local invoke` would not reach this system: start
+Docker, and then `make up` again. Rootless Docker and Podman cannot reach it."""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ def test_nothing_more_runs_when_ctrl_c_comes_once(line: str, tmp_path: Path) -> 
 
 
 # A file is a table, and has the name of the table that it was restored from; one that
-# is deleted after the restore is lost, and so is one without an available backup.
+# is deleted after the restore is lost, and so is one without an available backup of the
+# table that comes, or of the items that go.
 TABLES = r"""#!/bin/sh
 echo "$*" >> calls
 number=$(wc -l < calls)
@@ -101,11 +102,16 @@ case "$2 $*" in
 list-event-source-mappings*) cat worker ;;
 describe-table*Source*) cat place 2> /dev/null || gone ;;
 describe-table*) [ -e place ] || gone; echo ACTIVE ;;
-create-backup*) rm -f backup; echo arn:backup ;;
-describe-backup*) touch backup; echo AVAILABLE ;;
+create-backup*) rm -f "arn:$4"; echo "arn:$4" ;;
+describe-backup*) touch "$4"; echo AVAILABLE ;;
 scan*) cat items ;;
-delete-table*) [ -e backup ] && ! grep -q restored place || touch lost; rm place ;;
-restore-table*) [ ! -e place ] && echo arn:table/restored > place ;;
+update-table*) [ -e place ] || gone; echo False > protected ;;
+delete-table*)
+    grep -q False protected || exit 254
+    [ -e arn:restored ] && ! grep -q restored place || touch lost
+    grep -qx 0 items || [ -e arn:place ] || touch lost
+    rm place ;;
+restore-table*arn:restored*) [ ! -e place ] && echo arn:table/restored > place ;;
 esac
 [ "$number" != "$UNHEARD" ] || exit 130
 """
@@ -128,18 +134,21 @@ class TestSwap:
         (tmp_path / "worker").write_text("Disabled\n")
         (tmp_path / "place").write_text("None\n")
         (tmp_path / "items").write_text("0\n")
+        (tmp_path / "protected").write_text("True\n")
         return tmp_path
 
     @pytest.mark.parametrize("failing", ["UNSENT", "UNHEARD"])
-    @pytest.mark.parametrize("number", range(1, 12))
+    @pytest.mark.parametrize("number", range(1, 15))
     def test_swap_goes_on_when_a_call_failed_or_its_answer_was_lost(
         self, folder: Path, number: int, failing: str
     ) -> None:
-        swap(folder, "restored", **{failing: str(number)})
+        (folder / "items").write_text("1\n")
+        words = "arn:table/restored", "with-items"
+        swap(folder, *words, **{failing: str(number)})
 
-        assert swap(folder, "restored") == 0
+        assert swap(folder, *words) == 0
         assert (folder / "place").read_text() == "arn:table/restored\n"
-        assert swap(folder, "restored") == 0
+        assert swap(folder, *words) == 0
         assert not (folder / "lost").exists()
 
     @pytest.mark.parametrize(
@@ -159,6 +168,7 @@ class TestSwap:
         (folder / "items").write_text("1\n")
 
         assert swap(folder) == swap(folder, "restored") == 1
+        assert swap(folder, "", "with-items") > 0
         assert (folder / "place").read_text() == "None\n"
         assert swap(folder, "restored", "with-items") == 0
         (folder / "items").write_text("0\n")
