@@ -15,12 +15,13 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from simulation.world import history_diagram
 from ticket_numbering.contract.dynamodb_items import ticket_item
 from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
 from ticket_numbering.contract.field_types import NOT_ONE_LINE
 from ticket_numbering.contract.mark_events import ErasedTicket, VoidedTicket
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, CreateTicket
-from tools import contracts, generated, history_diagram, rights
+from tools import contracts, generated, rights
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = "*.md", "docs/*.md", "docs/examples/verify.py"
