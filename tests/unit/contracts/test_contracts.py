@@ -44,7 +44,7 @@ from ticket_numbering.worker.ports import DeadLetter
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.marking import Marked, Marking
-from tools import contracts
+from tools import contracts, pictures
 
 STAMP = "2026-11-21T06:30:00.123Z"
 
@@ -88,6 +88,12 @@ def test_schemas_and_examples_are_those_of_the_models() -> None:
     }
 
     assert contracts.documents() == checked_in
+
+
+def test_picture_of_the_dashboard_is_of_the_template() -> None:
+    checked_in = (pictures.PICTURES / "dashboard.svg").read_text(encoding="utf-8")
+
+    assert pictures.dashboard_svg() == checked_in
 
 
 @pytest.mark.parametrize("model", MODELS)
