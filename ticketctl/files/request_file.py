@@ -21,6 +21,7 @@ from ticketctl.files.csv_rows import rows_of
 from ticketctl.files.lines import STANDARD_INPUT, Line, shown_name
 
 _UTF_16_MARKS: Final = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+_UNMARKED: Final = "looks like UTF-16 without a mark: say --encoding utf-16-le, or -be"
 
 
 @contextmanager
@@ -85,6 +86,8 @@ def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[
             line += error.object[: error.start].count(b"\n")
             if error.object.startswith(_UTF_16_MARKS):
                 remedy = ", but UTF-16 by its mark: say --encoding utf-16"
+            elif b"\0" in error.object[:2]:
+                remedy = f"; {_UNMARKED}"
             elif not encoding:
                 remedy = "; --encoding reads others, such as cp1252 or latin-1"
         raise InputError(
@@ -95,7 +98,7 @@ def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[
 def _problem_of(first: str) -> str | None:
     """Return what the first line shows to be wrong with all."""
     if "\0" in first:
-        return "looks like UTF-16 without a mark: say --encoding utf-16-le, or -be"
+        return _UNMARKED
     if "\r" in first and not first.endswith("\n"):
         return "its lines end with CR alone, which this mends: tr '\\r' '\\n'"
     return None
