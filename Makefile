@@ -178,7 +178,7 @@ contracts: .venv/ready  ## Write the JSON Schemas, the examples of the messages,
 	PYTHONPATH=src $(BIN)/python -m typer ticketctl.commands utils docs --name ticketctl --output docs/reference/ticketctl.md
 
 pictures: setup  ## Draw the terminal of `make run`, and the dashboard, again.
-	@$(BIN)/python -m tools.pictures
+	@PYTHONPATH=src $(BIN)/python -m tools.pictures
 
 # Side by side, because they mostly wait for the network.
 setup:
