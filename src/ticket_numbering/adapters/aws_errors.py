@@ -90,6 +90,7 @@ REFUSAL_CODES: Final = frozenset(
         "UnrecognizedClientException",
         # Resources; the operations' own errors.
         "AWS.SimpleQueueService.NonExistentQueue",
+        "InvalidAddress",
         "NotFound",
         "QueueDoesNotExist",
         "ResourceNotFoundException",

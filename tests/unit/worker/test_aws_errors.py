@@ -77,7 +77,7 @@ LASTING: list[Exception] = [
 
 PASSING = (408, 421, 429, 500, 502, 503, 504)
 THROTTLING = ("Throttl", "ThroughputExceeded", "RequestLimit", "TransactionIn")
-REFUSALS = ("KMS", "Kms", "Authorization", "Security", "NotFound", "DoesNotExist")
+REFUSALS = ("KMS", "Kms", "Auth", "Security", "Address", "NotFound", "NotExist")
 
 
 def codes(words: Iterable[str]) -> set[str]:
