@@ -6,12 +6,12 @@ no configuration of a machine sends a local message to a real account.
 
 import os
 import threading
-from dataclasses import dataclass
 from typing import Any, Self
 
 import boto3
 import botocore.session
 from botocore.config import Config
+from botocore.credentials import Credentials
 
 REGION = "eu-west-1"
 
@@ -30,15 +30,6 @@ _CONFIG = Config(
     # The emulator is gone or there; a long wait for it only hides that.
     retries={"mode": "standard", "total_max_attempts": 2},
 )
-
-
-@dataclass(frozen=True)
-class Credentials:
-    """The credentials that sign a request."""
-
-    access_key_id: str
-    secret_access_key: str
-    session_token: str | None = None
 
 
 OWNER = Credentials("test", "test")
@@ -63,9 +54,9 @@ class Clients:
         self._endpoint_url = endpoint_url
         self._verify = ca_bundle
         self._session = boto3.Session(
-            aws_access_key_id=credentials.access_key_id,
-            aws_secret_access_key=credentials.secret_access_key,
-            aws_session_token=credentials.session_token,
+            aws_access_key_id=credentials.access_key,
+            aws_secret_access_key=credentials.secret_key,
+            aws_session_token=credentials.token,
             region_name=REGION,
             botocore_session=botocore.session.Session(_NOTHING_CONFIGURED),
         )

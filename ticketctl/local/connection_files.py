@@ -58,8 +58,8 @@ def variables(stack: LocalStack) -> dict[str, str]:
     """Return the environment in which every AWS tool finds the local system."""
     return {
         ENDPOINT: stack.endpoint_url,
-        "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
+        "AWS_ACCESS_KEY_ID": OWNER.access_key,
+        "AWS_SECRET_ACCESS_KEY": OWNER.secret_key,
         "AWS_REGION": stack.region,
         "AWS_DEFAULT_REGION": stack.region,
         "TICKETCTL_STACK": stack.name,

@@ -34,8 +34,8 @@ def environment(owner: Clients) -> Mapping[str, str]:
     return os.environ | {
         "AWS_ENDPOINT_URL": owner.client("sts").meta.endpoint_url,
         "AWS_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": OWNER.access_key_id,
-        "AWS_SECRET_ACCESS_KEY": OWNER.secret_access_key,
+        "AWS_ACCESS_KEY_ID": OWNER.access_key,
+        "AWS_SECRET_ACCESS_KEY": OWNER.secret_key,
         "PYTHONPATH": "src:lab",
     }
 

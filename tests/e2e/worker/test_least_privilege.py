@@ -27,6 +27,7 @@ from typing import Any
 
 import pytest
 from botocore import xform_name
+from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from tests.e2e.conftest import System
@@ -35,7 +36,7 @@ from tests.support.audits import numbers_of
 from tests.support.builders import sqs_event, sqs_record, ticket_fields
 from tests.support.markdown_commands import ROOT, commands
 from tests.support.paused_worker import paused_worker
-from ticketctl.local.clients import Clients, Credentials
+from ticketctl.local.clients import Clients
 from ticketctl.local.stack import LocalStack, local_stack
 
 pytestmark = pytest.mark.emulator
