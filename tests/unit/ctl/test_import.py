@@ -16,11 +16,14 @@ from tests.support.markdown_commands import ROOT, commands
 from tests.support.seed_items import Item
 from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item
+from ticket_numbering.contract.messages import MAX_BODY_BYTES
 from ticketctl.aws.items import plain, serialized
+from ticketctl.aws.request_fields import body_of
 from ticketctl.cli.errors import BusyError, Status
 from ticketctl.files.lines import Problems
 from ticketctl.files.request_file import json_lines
 from ticketctl.importing.existing import Existing
+from ticketctl.importing.fitting import fitted
 from ticketctl.importing.judging import Known
 from ticketctl.importing.lines import Defaults, check_lines
 from ticketctl.importing.times import Times
@@ -276,17 +279,28 @@ class TestFit:
     def test_description_is_cut_when_the_body_has_too_many_bytes(self) -> None:
         door = "\U0001f6aa"
         [ticket], _ = read(line(description=door * 70_000), fit=True)
+        space = MAX_BODY_BYTES - len(body_of({"description": ""}))
+        largest = door * (space // 4) + "a" * (space % 4)
 
         assert {*str(ticket.request.description)} == {door}
+        for text in (largest, largest + "a"):
+            assert fitted({"description": text}) == {"description": largest}
 
     @pytest.mark.parametrize("fit", [True, False])
     def test_line_is_bad_when_fitting_cannot_mend_it(self, *, fit: bool) -> None:
         """The remedy is not named where it is none; a hash covers a text as it is."""
         _, wrong = read(line(title="a\tb", color="red"), line(2) | EXPORTED, fit=fit)
+        of_other_kinds: list[dict[str, Any]] = [
+            {"idempotency_key": "k" * 129},
+            {"labels": "a text"},
+            {"attributes": ["a text"]},
+        ]
+        _, other = read(*(line(1, **fields) for fields in of_other_kinds), fit=fit)
         _, exported = read(line(title="a\tb") | EXPORTED, fit=fit)
 
         assert [number for number, _ in wrong] == [1]
         assert "--fit" not in wrong[0][1]
+        assert [number for number, _ in other] == [1, 2, 3]
         assert exported == [(1, "title: character U+0009 is not allowed in one line")]
 
 

@@ -137,6 +137,10 @@ WHOLE = {
         both(lost("tickets", numbers=[7]), lost("keys", numbers=[8])),
         (),
     ),
+    "keys-older-than-a-lost-tickets-erasure": (
+        both(restored("keys"), lost("tickets", numbers=[5])),
+        (),
+    ),
     "last-two-lost": (lost("tickets", numbers=(11, 12)), ()),
     "last-imported-lost-with-the-next": (lost(*BOTH_TABLES, numbers=(2, 3)), (2,)),
 }
@@ -462,6 +466,21 @@ class TestAmongSeeds:
             assert ends == {last + 1, 30}
         assert stage.tickets()[12]["chain"]
         assert not audited(stage).findings
+
+    def test_end_of_a_seed_stays_one_when_its_imported_ticket_goes_back(
+        self, stage: Stage
+    ) -> None:
+        """The file is of the old system, and the tickets were lost after its import."""
+        file = stage.file(line(1), line(2))
+        stage.call("import", file)
+        before = stage.tickets()
+        stage.lose("PROJ", 1)
+        stage.lose("PROJ", 2)
+        stage.seed(2).apply()
+
+        stage.call("import", file)
+
+        assert stage.tickets() == before
 
     def test_export_is_taken_when_a_key_was_used_again_after_its_time(
         self, history: History
