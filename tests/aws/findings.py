@@ -153,8 +153,8 @@ def of_contention(contention: Contention, items: Items) -> dict[str, Any]:
 
 def of_tables(backend: Backend, items: Items) -> dict[str, Any]:
     """Return the audit of all that was written, and whether the chain fits."""
-    plan = AuditPlan(backend.tickets, backend.keys)
-    audits = audit_tables(TableReader(backend.dynamodb), plan).projects
+    reader = TableReader(backend.dynamodb, backend.tickets, backend.keys)
+    audits = audit_tables(reader, AuditPlan()).projects
     found = [str(finding) for audit in audits for finding in audit.findings]
     return {
         "last_numbers": {audit.project_id: audit.last for audit in audits},

@@ -24,6 +24,7 @@ from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.announcements import REFUSED, read_announcement
 from ticketctl.aws.queues import Received, messages_on, take
 from ticketctl.aws.sender import Request, send
+from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.topic import create_queue, subscribe, subscribe_queue
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
@@ -155,9 +156,7 @@ class System:
         ]
 
     def audits(self) -> Sequence[ProjectAudit]:
-        outputs = self.stack.outputs
-        tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
-        return audit_stack(self.stack, AuditPlan(*tables)).projects
+        return audit_stack(TableReader.of(self.stack), AuditPlan()).projects
 
     def audit(self, project_id: str) -> ProjectAudit:
         found = (audit for audit in self.audits() if audit.project_id == project_id)

@@ -19,8 +19,11 @@ BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "singl
 
 
 def audited(stage: Stage | Steps, *projects: str, **plan: Any) -> AuditReport:
-    reader = TableReader(stage.services.dynamodb)
-    return audit_tables(reader, AuditPlan("tickets", "keys", projects, **plan))
+    return audit_tables(reader_of(stage), AuditPlan(projects, **plan))
+
+
+def reader_of(stage: Stage | Steps, *pace: Any) -> TableReader:
+    return TableReader(stage.services.dynamodb, "tickets", "keys", *pace)
 
 
 def found(stage: Stage | Steps, *projects: str, **plan: Any) -> list[tuple[Any, ...]]:

@@ -14,8 +14,6 @@ from ticketctl.audit.heads import Head, check_heads, heads_of
 from ticketctl.audit.numbers import Numbers
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
-from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.evidence.findings import Finding, Kind, Range
 
@@ -90,25 +88,18 @@ class AuditReport:
             for project in self.projects
             for number in project.ends
         ]
-        reading, there = self.reading, {head.place for head in known}
+        there = {head.place for head in known}
         wanted = [place for place in places if place not in there]
-        when = timestamp(reading.started)
-        return [*heads_of(reading.reader, reading.plan.tickets_table, wanted, when)]
+        when = timestamp(self.reading.started)
+        return [*heads_of(self.reading.reader, wanted, when)]
 
 
 def audit_stack(
-    stack: System,
-    plan: AuditPlan,
-    rate: int | None = None,
-    show: Callable[[str], None] = lambda _: None,
+    reader: TableReader, plan: AuditPlan, show: Callable[[str], None] = lambda _: None
 ) -> AuditReport:
-    """Check the keys of the tables, then audit them, and show how far the audit is.
-
-    `rate` is the limit of read units a second.
-    """
-    reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
-    tickets = reader.check_key(plan.tickets_table, "project_id", NUMBER)
-    keys = reader.check_key(plan.keys_table, RECORD_ID)
+    """Check the keys of the tables, then audit them, and show how far the audit is."""
+    tickets = reader.check_key(reader.tickets_table, "project_id", NUMBER)
+    keys = reader.check_key(reader.keys_table, RECORD_ID)
     about = "" if plan.projects else f" of about {tickets:,} and {keys:,}"
 
     def progress(reading: AuditReading) -> None:
@@ -122,13 +113,13 @@ def audit_tables(
     plan: AuditPlan,
     progress: Callable[[AuditReading], None] = lambda _: None,
 ) -> AuditReport:
-    """Read the tables of a plan, and compare tickets and keys."""
+    """Read the tables, and compare tickets and keys."""
     with Numbers() as numbers:
         reading = AuditReading(reader, plan, numbers, progress)
         reading.read()
         found = [
             *recheck(reading),
-            *check_heads(reader, plan.tickets_table, plan.heads),
+            *check_heads(reader, plan.heads),
             *reading.malformed,
         ]
         projects = tuple(_projects(reading, found))

@@ -83,9 +83,7 @@ def add_heads(path: str, heads: Iterable[Head]) -> None:
         ) from error
 
 
-def check_heads(
-    reader: TableReader, table: str, heads: Iterable[Head]
-) -> Iterator[Finding]:
+def check_heads(reader: TableReader, heads: Iterable[Head]) -> Iterator[Finding]:
     """Yield the heads that do not hold: the ticket lacks the hash, or does not fit it.
 
     A restarted chain is a finding by itself, and its hash covers the ticket.
@@ -93,7 +91,7 @@ def check_heads(
     known: dict[Place, dict[str, Head]] = defaultdict(dict)
     for head in heads:
         known[head.place][head.chain] = head
-    for place, ticket, before in _with_links(reader, table, known):
+    for place, ticket, before in _with_links(reader, known):
         for head in known[place].values():
             if failure := _failure(head, ticket, before):
                 kind, detail = failure
@@ -101,11 +99,9 @@ def check_heads(
                 yield Finding(kind, head.project_id, numbers, detail=detail)
 
 
-def heads_of(
-    reader: TableReader, table: str, places: Iterable[Place], when: str
-) -> Iterator[Head]:
+def heads_of(reader: TableReader, places: Iterable[Place], when: str) -> Iterator[Head]:
     """Yield the heads of the tickets that fit the chain."""
-    for place, ticket, before in _with_links(reader, table, places):
+    for place, ticket, before in _with_links(reader, places):
         head = ticket and Head(*place, ticket.chain, when)
         if head and not _failure(head, ticket, before):
             yield head
@@ -131,13 +127,13 @@ def _failure(
 
 
 def _with_links(
-    reader: TableReader, table: str, places: Iterable[Place]
+    reader: TableReader, places: Iterable[Place]
 ) -> Iterator[tuple[Place, Ticket | None, Link]]:
     """Read tickets, each with the link of the one before it."""
     rest = iter(places)
     while wanted := [*islice(rest, _AT_A_TIME)]:
         both = {*wanted, *((project_id, number - 1) for project_id, number in wanted)}
-        tickets = reader.tickets(table, both)
+        tickets = reader.tickets(both)
         for project_id, number in wanted:
             before = tickets.get((project_id, number - 1))
             link = link_of(before) if before else Link()

@@ -15,7 +15,7 @@ from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.heads import Head
 from ticketctl.audit.numbers import Numbers
 from ticketctl.aws.items import KeyRecord, Ticket, key_record, ticket
-from ticketctl.aws.table_reader import Item, Place, TableReader
+from ticketctl.aws.table_reader import Item, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.evidence.agreement import expiry_of, explains
 from ticketctl.evidence.chain import ChainCheck, link_of
@@ -27,10 +27,8 @@ MAX_DOUBTS: Final = 10_000
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """The tables and projects to audit."""
+    """The projects to audit, and against what."""
 
-    tickets_table: str
-    keys_table: str
     projects: tuple[str, ...] = ()
     """Only these; all if there are none."""
     retention_days: int = 0
@@ -66,10 +64,10 @@ class AuditReading:
         for project_id in self.plan.projects:
             self._read_project(project_id)
         if not self.plan.projects:
-            for page in self.reader.scan(self.plan.tickets_table):
+            for page in self.reader.scan(self.reader.tickets_table):
                 self._add(page)
             self._read_in_order()
-            for page in self.reader.scan(self.plan.keys_table):
+            for page in self.reader.scan(self.reader.keys_table):
                 self._match(page)
 
     def read_again(self, missing: Iterable[tuple[str, Range]]) -> None:
@@ -91,29 +89,20 @@ class AuditReading:
     ) -> Iterator[Ticket]:
         """Read a range of tickets; let the check have the one before them."""
         before = ends[0] - 1
-        table = self.plan.tickets_table
         between = "BETWEEN :0 AND :1"
-        for page in self.reader.project(table, project_id, between, before, ends[1]):
+        for page in self.reader.project(project_id, between, before, ends[1]):
             for found in map(ticket, page):
                 if found.has_number and found.number == before:
                     check.before = link_of(found)
                 else:
                     yield found
 
-    def records(self, keys: Iterable[RequestKey]) -> Iterator[tuple[RequestKey, Item]]:
-        """Read the records of some keys."""
-        return self.reader.records(self.plan.keys_table, keys)
-
-    def tickets(self, places: Iterable[Place]) -> dict[Place, Ticket]:
-        """Read the tickets of some numbers; absent ones are left out."""
-        return self.reader.tickets(self.plan.tickets_table, places)
-
     def _read_project(self, project_id: str) -> None:
         """Read a project's tickets, and the records of their keys."""
         start = self.plan.since.get(project_id)
         side = ("",) if start is None else (">= :0", start)
-        for page in self.reader.project(self.plan.tickets_table, project_id, *side):
-            self._match([item for _, item in self.records(self._add(page))])
+        for page in self.reader.project(project_id, *side):
+            self._match([item for _, item in self.reader.records(self._add(page))])
 
     def _add(self, page: Sequence[Item]) -> set[RequestKey]:
         """Add tickets, and return their keys."""
@@ -147,7 +136,7 @@ class AuditReading:
         for project_id, chain in self.chains.items():
             if chain.is_out_of_order:
                 self.chains[project_id] = ChainCheck()
-                for page in self.reader.project(self.plan.tickets_table, project_id):
+                for page in self.reader.project(project_id):
                     for found in map(ticket, page):
                         self._take(found)
 
@@ -171,7 +160,7 @@ class AuditReading:
     def _doubt(self, lost: Sequence[KeyRecord]) -> None:
         """Keep the records whose tickets are still absent."""
         places = {(record.project_id, record.number) for record in lost}
-        there = self.tickets(places)
+        there = self.reader.tickets(places)
         self.doubts |= {
             RequestKey(record.project_id, record.idempotency_key)
             for record in lost

@@ -43,12 +43,12 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
     check_amount(len(unmatched))
     tickets = [
         (ticket, RequestKey(ticket.project_id, ticket.idempotency_key))
-        for ticket in reading.tickets(unmatched).values()
+        for ticket in reading.reader.tickets(unmatched).values()
         if ticket.idempotency_key is not None
     ]
     records = _records(reading, reading.doubts | {key for _, key in tickets})
     places = {(found.project_id, found.number) for found in records.values() if found}
-    named = reading.tickets(places)
+    named = reading.reader.tickets(places)
     for ticket, key in tickets:
         if key in records:
             yield from _of_ticket(ticket, records[key], named)
@@ -92,7 +92,7 @@ def _records(
     reading: AuditReading, keys: Collection[RequestKey]
 ) -> dict[RequestKey, KeyRecord | None]:
     """Read the keys' records: None for a missing one, nothing for a malformed one."""
-    items = dict(reading.records(keys))
+    items = dict(reading.reader.records(keys))
     found: dict[RequestKey, KeyRecord | None] = {}
     for key in keys:
         item = items.get(key)

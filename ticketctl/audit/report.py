@@ -27,8 +27,8 @@ def report_json(report: AuditReport, region: str) -> dict[str, Any]:
     return {
         "clean": report.is_clean,
         "region": region,
-        "tickets_table": reading.plan.tickets_table,
-        "keys_table": reading.plan.keys_table,
+        "tickets_table": reading.reader.tickets_table,
+        "keys_table": reading.reader.keys_table,
         "single_projects": [*reading.plan.projects],
         "since": dict(reading.plan.since),
         "heads_checked": len(reading.plan.heads),
@@ -85,17 +85,17 @@ def print_projects(projects: Sequence[ProjectAudit]) -> None:
 
 
 def _summary(report: AuditReport, region: str) -> Iterator[str]:
-    reading, plan = report.reading, report.reading.plan
+    reading, reader = report.reading, report.reading.reader
     if left := len(report.projects) - len(_shown(report.projects)):
         yield f"{counted(left, 'more project')}, all clean"
     yield (
         f"{counted(len(report.projects), 'project')}: "
-        f"{counted(reading.tickets_read, 'item')} of {plan.tickets_table}"
+        f"{counted(reading.tickets_read, 'item')} of {reader.tickets_table}"
     )
-    yield f"and {counted(reading.keys_read, 'key')} of {plan.keys_table} in {region},"
+    yield f"and {counted(reading.keys_read, 'key')} of {reader.keys_table} in {region},"
     yield (
         f"read consistently, {utc(reading.started)} to {utc(report.ended)}, "
-        f"{counted(round(reading.reader.units), 'read unit')}"
+        f"{counted(round(reader.units), 'read unit')}"
     )
     if no_ticket := sum(project.no_ticket for project in report.projects):
         external = sum(project.external for project in report.projects)
@@ -120,7 +120,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
             for number in project.lost
         ],
     )
-    yield from _extent(plan)
+    yield from _extent(reading.plan)
 
 
 def _extent(plan: AuditPlan) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Reads tables consistently and at a bounded rate: whole, by project, by keys."""
+"""Reads the tables consistently, at a bounded rate: whole, by project, by keys."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from ticket_numbering.contract.dynamodb_items import (
     NUMBER,
@@ -18,6 +18,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError
 
 Item = Mapping[str, Any]
@@ -39,12 +40,21 @@ _BUSY_SECONDS: Final = 0.2
 
 @dataclass
 class TableReader:
-    """Reads tables with one client, at the rate of its limiter."""
+    """Reads two tables with one client, at the rate of its limiter."""
 
     dynamodb: Any
+    tickets_table: str
+    keys_table: str
     limiter: RateLimiter = field(default_factory=RateLimiter)
     sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     units: float = 0.0
+
+    @classmethod
+    def of(cls, stack: System, **more: Any) -> Self:
+        """Return a reader of a stack's tables."""
+        outputs = stack.outputs
+        tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
+        return cls(stack.client("dynamodb"), *tables, **more)
 
     def check_key(self, table: str, *key: str) -> int:
         """Check that a table has this key.
@@ -72,33 +82,29 @@ class TableReader:
         call = partial(
             self.dynamodb.scan,
             TableName=table,
+            TotalSegments=SEGMENTS,
             ConsistentRead=True,
             ReturnConsumedCapacity="TOTAL",
         )
         with ThreadPoolExecutor(SEGMENTS) as pool:
-            coming = {}
-            for one in range(SEGMENTS):
-                segment = {"Segment": one, "TotalSegments": SEGMENTS}
-                coming[pool.submit(call, **segment)] = segment
+            segments = [{"Segment": one} for one in range(SEGMENTS)]
+            coming = {pool.submit(call, **one): one for one in segments}
             while coming:
                 for done in wait(coming, return_when=FIRST_COMPLETED).done:
                     segment, answer = coming.pop(done), done.result()
                     # Here, for Ctrl-C does not end what waits in another thread.
                     self._count(answer)
                     if start := answer.get("LastEvaluatedKey"):
-                        following = pool.submit(
-                            call, **segment, ExclusiveStartKey=start
-                        )
-                        coming[following] = segment
+                        following = segment | {"ExclusiveStartKey": start}
+                        coming[pool.submit(call, **following)] = following
                     yield answer["Items"]
 
     def project(
-        self, table: str, project_id: str, side: str = "", *numbers: int, **request: Any
+        self, project_id: str, side: str = "", *numbers: int, **request: Any
     ) -> Iterator[Sequence[Item]]:
         """Read a project's tickets in order, page by page.
 
         Args:
-            table: The table's name.
             project_id: The project's id.
             side: A condition on their numbers, such as `> :0`; all, even negative ones,
                 without.
@@ -106,7 +112,7 @@ class TableReader:
             request: Other parameters of the query.
         """
         query: dict[str, Any] = {
-            "TableName": table,
+            "TableName": self.tickets_table,
             "KeyConditionExpression": "project_id = :project",
             "ExpressionAttributeValues": {":project": {"S": project_id}},
             "ConsistentRead": True,
@@ -125,23 +131,19 @@ class TableReader:
                 return
             query["ExclusiveStartKey"] = start
 
-    def tickets(self, table: str, places: Iterable[Place]) -> dict[Place, Ticket]:
+    def tickets(self, places: Iterable[Place]) -> dict[Place, Ticket]:
         """Read the tickets of numbers, each given once; absent ones are left out."""
         keys = (ticket_id(*place) for place in places)
-        found = map(ticket, self._items(table, keys))
+        found = map(ticket, self._items(self.tickets_table, keys))
         return {(one.project_id, one.number): one for one in found}
 
-    def records(
-        self, table: str, keys: Iterable[RequestKey]
-    ) -> Iterator[tuple[RequestKey, Item]]:
+    def records(self, keys: Iterable[RequestKey]) -> Iterator[tuple[RequestKey, Item]]:
         """Read the records of idempotency keys; absent ones are left out."""
         named = {key_id(key): key for key in keys}
-        for item in self._items(table, map(record_id, named.values())):
+        for item in self._items(self.keys_table, map(record_id, named.values())):
             yield named[item[RECORD_ID]["S"]], item
 
-    def recorded(
-        self, table: str, keys: Sequence[RequestKey]
-    ) -> dict[RequestKey, Item]:
+    def recorded(self, keys: Sequence[RequestKey]) -> dict[RequestKey, Item]:
         """Return the records of the keys that have one, in one transactional read.
 
         Any other read can see a ticket whose key's record it does not see yet.
@@ -149,7 +151,7 @@ class TableReader:
         Raises:
             ClientError: A transaction holds one of the keys.
         """
-        gets = [{"TableName": table, "Key": record_id(key)} for key in keys]
+        gets = [{"TableName": self.keys_table, "Key": record_id(key)} for key in keys]
         answer = self._read(
             "transact_get_items", TransactItems=[{"Get": get} for get in gets]
         )

@@ -56,8 +56,7 @@ def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:
 
 def records_of(stack: System, keys: Iterable[RequestKey]) -> dict[RequestKey, Item]:
     """Return the records of the idempotency keys that have one."""
-    reader = TableReader(stack.client("dynamodb"))
-    return dict(reader.records(stack.outputs["IdempotencyKeysTableName"], keys))
+    return dict(TableReader.of(stack).records(keys))
 
 
 def last_number(stack: System, project_id: str) -> int:
@@ -108,8 +107,6 @@ def around_each(
 def _read(
     stack: System, project_id: str, side: str, number: int, page: int, **request: Any
 ) -> Iterator[Ticket]:
-    reader, table = TableReader(stack.client("dynamodb")), "TicketsTableName"
-    for items in reader.project(
-        stack.outputs[table], project_id, side, number, Limit=page, **request
-    ):
+    reader = TableReader.of(stack)
+    for items in reader.project(project_id, side, number, Limit=page, **request):
         yield from map(ticket, items)

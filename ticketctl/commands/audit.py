@@ -69,6 +69,8 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.audit.heads import add_heads, read_heads
     from ticketctl.audit.reading import AuditPlan
     from ticketctl.audit.report import print_report, report_json
+    from ticketctl.aws.rate_limiter import RateLimiter
+    from ticketctl.aws.table_reader import TableReader
     from ticketctl.show.lookup import checked_project
 
     given = (tickets_table, keys_table)
@@ -83,16 +85,17 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     heads = [head for path in check or () for head in read_heads(path, projects)]
     last = _last_heads(since, projects) if since else []
     stack = stack_of(ctx)
+    reader = TableReader.of(stack, limiter=RateLimiter(rate))
+    if tickets_table and keys_table:
+        reader.tickets_table, reader.keys_table = tickets_table, keys_table
     plan = AuditPlan(
-        tickets_table or stack.outputs["TicketsTableName"],
-        keys_table or stack.outputs["IdempotencyKeysTableName"],
         projects or tuple(dict.fromkeys(head.project_id for head in last)),
         stack.retention_days,
         heads=[*heads, *last],
         since={head.project_id: head.number for head in last},
     )
     with spinner("reading both tables") as show:
-        report = audit_stack(stack, plan, rate, show)
+        report = audit_stack(reader, plan, show)
     if as_json:
         print_json(report_json(report, stack.region))
     else:

@@ -55,12 +55,11 @@ def export(
 
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
     stack = stack_of(ctx)
-    table = stack.outputs["TicketsTableName"]
+    reader = TableReader.of(stack, limiter=RateLimiter(rate))
     if tickets_table is not None:  # Not an empty one, which AWS refuses.
-        table = tickets_table
-    reader = TableReader(stack.client("dynamodb"), RateLimiter(rate))
-    about = reader.check_key(table, "project_id", NUMBER)
-    tickets = Export(reader, table, projects)
+        reader.tickets_table = tickets_table
+    about = reader.check_key(reader.tickets_table, "project_id", NUMBER)
+    tickets = Export(reader, projects)
     of_about = "" if projects else f" of about {about:,}"
     is_on_screen = console().is_terminal  # Then the lines themselves show it.
     with nullcontext() if is_on_screen else spinner("exporting") as show:

@@ -21,7 +21,6 @@ class Export:
     """The items of a table, or of some projects, and what is missing among them."""
 
     reader: TableReader
-    table: str
     projects: Sequence[str] = ()
     """All if there are none."""
     max_gaps: int = MAX_GAPS
@@ -50,9 +49,9 @@ class Export:
 
     def _pages(self) -> Iterator[Sequence[Item]]:
         for project_id in self.projects:
-            yield from self.reader.project(self.table, project_id)
+            yield from self.reader.project(project_id)
         if not self.projects:
-            yield from self.reader.scan(self.table)
+            yield from self.reader.scan(self.reader.tickets_table)
 
     def _note(self, found: Ticket) -> None:
         """Note the numbers that are missing right before an item."""
@@ -72,7 +71,7 @@ class Export:
     def _read_again(self, project_id: str, first: int, last: int) -> Iterator[Ticket]:
         self.missing += last - first + 1
         between = "BETWEEN :0 AND :1"
-        for page in self.reader.project(self.table, project_id, between, first, last):
+        for page in self.reader.project(project_id, between, first, last):
             for found in map(ticket, page):
                 self.missing -= found.has_number
                 is_new = (project_id, found.number) not in self._late

@@ -163,8 +163,8 @@ def _without_rivals(
         if one.is_due and not one.known.record and one.ticket.has_own_key
     }
     rivals: dict[str, str] = {}
-    reader, table = TableReader(stack.client("dynamodb")), "TicketsTableName"
-    for page in reader.project(stack.outputs[table], project_id) if numbers else ():
+    reader = TableReader.of(stack)
+    for page in reader.project(project_id) if numbers else ():
         for there in map(ticket, page):
             key = there.idempotency_key or ""
             if numbers.get(key, there.number) != there.number:

@@ -75,8 +75,7 @@ class _Waiting:
     missing: dict[RequestKey, CreateTicket] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.reader = TableReader(self.stack.client("dynamodb"), sleep=self.sleep)
-        self.table = self.stack.outputs["IdempotencyKeysTableName"]
+        self.reader = TableReader.of(self.stack, sleep=self.sleep)
 
     def add(self, tickets: Iterable[CreateTicket]) -> None:
         """Add requests; of equal ones the highest cap counts."""
@@ -87,7 +86,7 @@ class _Waiting:
 
     def answers(self) -> Iterator[Answer]:
         """Yield the answers that are there now."""
-        for key, record in self.reader.records(self.table, [*self.missing]):
+        for key, record in self.reader.records([*self.missing]):
             yield _answer(self.missing.pop(key), record)
         # In this order: numbers only grow (but below an unfinished seed), so a key that
         # has no record after they have reached its cap gets none.
@@ -109,7 +108,7 @@ class _Waiting:
         """Return the requests whose keys have no record; none if that is unknown."""
         keys = [ticket.key for ticket in tickets]
         try:
-            recorded = self.reader.recorded(self.table, keys)
+            recorded = self.reader.recorded(keys)
         except ClientError as error:
             if error_code(error) != "TransactionCanceledException":
                 raise

@@ -80,8 +80,7 @@ def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str
     A transaction reads it: a ticket can be seen before the record written with it.
     """
     key = RequestKey(found.project_id, str(found.idempotency_key))
-    table = stack.outputs["IdempotencyKeysTableName"]
-    item = TableReader(stack.client("dynamodb")).recorded(table, [key]).get(key)
+    item = TableReader.of(stack).recorded([key]).get(key)
     why = "there is no record of its key, or no more"
     try:
         record = key_record(item) if item else None

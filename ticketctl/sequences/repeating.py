@@ -131,8 +131,7 @@ class Repeat:
     def _as_they_stand(self, batch: Sequence[Due]) -> list[Envelope]:
         """Read tickets again, in one call; return their events."""
         places = {(one.project_id, one.number): before for one, before in batch}
-        table = self.stack.outputs["TicketsTableName"]
-        found = TableReader(self.stack.client("dynamodb")).tickets(table, places)
+        found = TableReader.of(self.stack).tickets(places)
         for place in places:
             if place not in found:
                 self._remark(f"missing: {ticket_key(*place)}")

@@ -134,10 +134,7 @@ class Run:
 
 
 def _project(stack: System, project_id: str) -> Project:
-    outputs = stack.outputs
-    tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
-    plan = AuditPlan(*tables, projects=(project_id,))
-    report = audit_tables(TableReader(stack.client("dynamodb")), plan)
+    report = audit_tables(TableReader.of(stack), AuditPlan((project_id,)))
     [audit] = (one for one in report.projects if one.project_id == project_id)
     return Project.read(stack, audit)
 

@@ -18,10 +18,10 @@ from tests.support.audits import (
     found,
     numbers_of,
     only,
+    reader_of,
     seeded,
 )
 from tests.support.cases import cases, plain_id
-from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
 from tests.support.seed_items import (
     Item,
@@ -339,8 +339,8 @@ class TestLargeTables:
         seen = list[tuple[int, int]]()
 
         audit_tables(
-            TableReader(steps.services.dynamodb),
-            AuditPlan("tickets", "keys"),
+            reader_of(steps),
+            AuditPlan(),
             lambda reading: seen.append((reading.tickets_read, reading.keys_read)),
         )
 
@@ -379,9 +379,9 @@ class TestLargeTables:
         clock = Clock()
         steps.put(*sequence("A", *range(1, 30)))
         limiter = RateLimiter(10, clock)
-        reader = TableReader(steps.services.dynamodb, limiter, clock.sleep)
+        reader = reader_of(steps, limiter, clock.sleep)
 
-        audit_tables(reader, AuditPlan("tickets", "keys", projects))
+        audit_tables(reader, AuditPlan(projects))
 
         assert reader.units >= 58
         assert clock.now == pytest.approx(reader.units / 10)
@@ -400,8 +400,8 @@ class TestLargeTables:
 def report_of(*projects: ProjectAudit) -> AuditReport:
     started = datetime(2027, 1, 2, tzinfo=UTC)
     with Numbers() as numbers:
-        plan = AuditPlan("t", "k")
-        reading = AuditReading(TableReader(None), plan, numbers, started=started)
+        reader = TableReader(None, "t", "k")
+        reading = AuditReading(reader, AuditPlan(), numbers, started=started)
     return AuditReport(reading, projects, started + timedelta(seconds=1))
 
 
@@ -451,15 +451,12 @@ class TestReport:
         assert f": {kind}: " in shown
 
 
-def test_audit_of_a_stack_has_its_rate_and_says_how_far_it_is(steps: Steps) -> None:
+def test_audit_of_a_stack_says_how_far_it_is(steps: Steps) -> None:
     steps.put(*sequence("A", 1, 2))
-    stack = canned_stack({}, dynamodb=steps.services.dynamodb)
     said: list[str] = []
 
     for projects in ((), ("A",)):
-        plan = AuditPlan("tickets", "keys", projects)
-        report = audit_stack(stack, plan, 5_000, said.append)
-        assert report.reading.reader.limiter.rate == 5_000
+        audit_stack(reader_of(steps), AuditPlan(projects), said.append)
 
     whole, single = said[SEGMENTS * 2 + 1], said[-1]
     assert whole == f"{single} of about 2 and 2"

@@ -12,7 +12,7 @@ import boto3
 import pytest
 from botocore.parsers import ResponseParserError
 
-from tests.support.audits import BOTH_WAYS, MISSING, disorder, seeded
+from tests.support.audits import BOTH_WAYS, MISSING, disorder, reader_of, seeded
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.canned_aws import Reply, Wire
 from tests.support.cases import cases
@@ -25,7 +25,6 @@ from tests.support.steps import Steps
 from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.items import plain
 from ticketctl.aws.stack import Stack
-from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import Status
 from ticketctl.commands.audit import audit
 from ticketctl.commands.export import STEP, export
@@ -35,8 +34,7 @@ from ticketctl.export.export import Export
 
 def exported(steps: Steps, *projects: str, **limits: Any) -> tuple[list[str], Export]:
     """Return the ticket keys of all items in their order, and the counts."""
-    reader = TableReader(steps.services.dynamodb)
-    found = Export(reader, "tickets", projects, **limits)
+    found = Export(reader_of(steps), projects, **limits)
     return [ticket.ticket_key for ticket in found.tickets()], found
 
 
