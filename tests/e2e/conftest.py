@@ -28,13 +28,7 @@ from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.topic import create_queue, subscribe, subscribe_queue
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.verify.observed import (
-    Announcements,
-    Observed,
-    Project,
-    Sent,
-    source_of,
-)
+from ticketctl.verify.observed import Announcements, Observed, Project, Sent
 from ticketctl.verify.verdict import judge
 
 Found = TypeVar("Found")
@@ -179,7 +173,7 @@ class System:
     def own_dead_letters(self) -> list[Received]:
         """Return those of the messages that were sent; the queue is every test's."""
         own = {message.message_id for message in self.sent}
-        return [letter for letter in self.dead_letters if source_of(letter) in own]
+        return [letter for letter in self.dead_letters if letter.source in own]
 
     def problems(self) -> Sequence[str]:
         """Wait for all outcomes of the sent messages; return what breaks a promise."""

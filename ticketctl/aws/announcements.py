@@ -8,6 +8,7 @@ from rich.text import Text
 from ticket_numbering.contract.events import TicketNumberAssigned, TicketRefused
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
+from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.queues import Received
 from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.output import visible
@@ -47,6 +48,12 @@ class Announcement:
         """The fact; empty if the event holds no object."""
         data = self.event.get("data")
         return data if isinstance(data, dict) else {}
+
+    @property
+    def key(self) -> RequestKey:
+        """The request that it is about."""
+        names = "project_id", "idempotency_key"
+        return RequestKey(*(str(self.data.get(name)) for name in names))
 
 
 def read_announcement(message: Received) -> Announcement | None:

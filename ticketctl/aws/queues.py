@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from ticket_numbering.contract.envelope import SOURCE_MESSAGE_ID
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import counted, remark
@@ -38,6 +39,11 @@ class Received:
         attributes = message.get("MessageAttributes", {})
         texts = {name: of.get("StringValue", "") for name, of in attributes.items()}
         return cls(message["MessageId"], message["Body"], texts)
+
+    @property
+    def source(self) -> str:
+        """The id when it was sent: SQS keeps it, and the worker's copy names it."""
+        return self.attributes.get(SOURCE_MESSAGE_ID) or self.message_id
 
 
 @dataclass

@@ -1,14 +1,13 @@
 """Holds the sent messages, and their outcomes in tables, announcements and queue."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
 
-from ticket_numbering.contract.envelope import SOURCE_MESSAGE_ID
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
@@ -44,26 +43,14 @@ class Sent:
 
 
 @dataclass
-class Announced:
-    """The announcements of one idempotency key's number."""
-
-    events: list[Mapping[str, Any]] = field(default_factory=list)
-    """Each of them once: equal ones are one."""
-    replayed: bool = False
-
-    @property
-    def ticket_keys(self) -> set[str]:
-        """The tickets that they name."""
-        return {str(event["id"]) for event in self.events}
-
-
-@dataclass
 class Announcements:
     """The announcements so far."""
 
-    numbers: dict[RequestKey, Announced] = field(
-        default_factory=lambda: defaultdict(Announced)
+    numbers: dict[RequestKey, list[Mapping[str, Any]]] = field(
+        default_factory=lambda: defaultdict(list)
     )
+    """Each event once: equal ones are one."""
+    replayed: set[RequestKey] = field(default_factory=set)
     refusals: dict[str, set[RefusedRequest]] = field(
         default_factory=lambda: defaultdict(set)
     )
@@ -72,15 +59,15 @@ class Announcements:
     @property
     def ticket_keys(self) -> set[str]:
         """The tickets of all numbers."""
-        return set().union(*(one.ticket_keys for one in self.numbers.values()))
+        return set().union(*map(ticket_keys, self.numbers.values()))
 
     def add(self, found: Announcement) -> None:
         """Add a number or a refusal; another fact, or a malformed one, is ignored."""
         if found.type == ASSIGNED:
-            announced = self.numbers[request_key(found)]
-            announced.replayed |= found.replayed
-            if found.event not in announced.events:
-                announced.events.append(found.event)
+            if found.replayed:
+                self.replayed.add(found.key)
+            if found.event not in self.numbers[found.key]:
+                self.numbers[found.key].append(found.event)
         elif found.type == REFUSED:
             try:
                 refused = TicketRefused.model_validate(found.event).data
@@ -89,10 +76,9 @@ class Announcements:
             self.refusals[refused.message_id].add(refused)
 
 
-def request_key(found: Announcement) -> RequestKey:
-    """Return the request that an announcement is about."""
-    data = found.data
-    return RequestKey(str(data.get("project_id")), str(data.get("idempotency_key")))
+def ticket_keys(events: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the tickets that announcements of numbers name."""
+    return {str(event["id"]) for event in events}
 
 
 @dataclass(frozen=True)
@@ -123,8 +109,3 @@ class Observed:
     projects: Sequence[Project]
     given_up: Collection[str] = ()
     """The ids of dead letters whose refusals the worker need not announce any more."""
-
-
-def source_of(dead_letter: Received) -> str:
-    """Return the sent message's id: SQS keeps it, and the worker's copy names it."""
-    return dead_letter.attributes.get(SOURCE_MESSAGE_ID) or dead_letter.message_id

@@ -13,14 +13,7 @@ from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take
 from ticketctl.aws.sender import send
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.verify.observed import (
-    Announcements,
-    Observed,
-    Project,
-    Sent,
-    request_key,
-    source_of,
-)
+from ticketctl.verify.observed import Announcements, Observed, Project, Sent
 from ticketctl.verify.sample import Messages
 from ticketctl.verify.verdict import Verdict, judge
 
@@ -122,7 +115,7 @@ class Run:
 
     def _note(self, found: Announcement) -> bool:
         """Keep an announcement of these messages' projects; return whether it is."""
-        key = request_key(found)
+        key = found.key
         if key.project_id not in self._projects:
             return False
         is_first = found.type == ASSIGNED and key not in self.announcements.numbers
@@ -152,9 +145,8 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
             _LOOK_SECONDS, wait_seconds=0, most_empty=1
         ):
             received = map(Received.of, messages)
-            sources = {source_of(message): message for message in received}
-            own = {one: sources[one] for one in sources if one in sent}
-            receiver.delete([message.message_id for message in own.values()])
+            own = {one.source: one for one in received if one.source in sent}
+            receiver.delete([one.message_id for one in own.values()])
             found |= own
     finally:
         receiver.give_back()

@@ -14,7 +14,7 @@ from ticket_numbering.contract.errors import (
 from ticket_numbering.contract.events import AssignedTicket, ticket_key
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.cli.output import visible
-from ticketctl.verify.observed import Observed, Sent, source_of
+from ticketctl.verify.observed import Observed, Sent, ticket_keys
 
 _BODY_WIDTH: Final = 60
 _FULL: Final = SequenceFullError.__name__
@@ -59,7 +59,6 @@ class _Judging:
 
     def __init__(self, observed: Observed) -> None:
         self.observed = observed
-        self.announced = observed.announcements.numbers
         self.refusals = observed.announcements.refusals
         self.stored: dict[str, Mapping[str, Any]] = {}
         self.last: dict[str, int] = {}
@@ -72,7 +71,7 @@ class _Judging:
                 self.stored[ticket_key(name, number)] = ticket
         self.letters = defaultdict(list)
         for letter in observed.dead_letters:
-            self.letters[source_of(letter)].append(letter)
+            self.letters[letter.source].append(letter)
         self.fingerprints: dict[RequestKey, set[str]] = defaultdict(set)
         for message in observed.sent:
             if isinstance(request := message.request, CreateTicket):
@@ -100,8 +99,8 @@ class _Judging:
             return ""
         if not self._is_stored(request):
             return "neither number, refusal nor dead letter"
-        found = self.announced.get(request.key)
-        is_due = message.is_repeat and not (found and found.replayed)
+        replayed = self.observed.announcements.replayed
+        is_due = message.is_repeat and request.key not in replayed
         return "sent again, and not announced again" if is_due else ""
 
     def missing_announcements(self) -> Iterator[str]:
@@ -114,14 +113,15 @@ class _Judging:
         announced = self.observed.announcements.ticket_keys
         for key in sorted(announced - self.stored.keys()):
             yield f"{key}: announced, and not stored"
-        for request, found in self.announced.items():
+        for request, events in self.observed.announcements.numbers.items():
             name, number = request.idempotency_key, self.numbers.get(request)
-            others = found.ticket_keys - {ticket_key(request.project_id, number or 0)}
+            named = ticket_keys(events)
+            others = named - {ticket_key(request.project_id, number or 0)}
             if number and others:
                 yield f"{name}: announced as {', '.join(sorted(others))}"
-            if len(found.events) > len(found.ticket_keys):
+            if len(events) > len(named):
                 yield f"{name}: announced with different contents"
-            for event in found.events:
+            for event in events:
                 yield from self._differences(event)
 
     def _differences(self, event: Mapping[str, Any]) -> Iterator[str]:

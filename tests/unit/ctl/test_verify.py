@@ -30,7 +30,7 @@ from ticketctl.aws.announcements import REFUSED as REFUSED_TYPE
 from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.evidence.findings import Finding, Kind
-from ticketctl.verify.observed import Announcements, Observed, Project, Sent, source_of
+from ticketctl.verify.observed import Announcements, Observed, Project, Sent
 from ticketctl.verify.report import print_run, run_json
 from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import judge
@@ -129,7 +129,7 @@ def run_of(observed: Observed) -> Run:
         canned_stack({}),
         "url",
         sent=[*observed.sent],
-        dead_letters={source_of(letter): letter for letter in observed.dead_letters},
+        dead_letters={letter.source: letter for letter in observed.dead_letters},
     )
 
 
