@@ -77,7 +77,8 @@ class AuditReading:
             for found in self.tickets_between(project_id, ends, check):
                 self.tickets_read += 1
                 self._take(found, check)
-            self.chains[project_id].add_suspects(check)
+            for kind, suspects in check.suspects():
+                self.chains[project_id].runs[kind].append(suspects)
 
     def missing(self, project_id: str) -> Iterator[tuple[Range, Kind | None]]:
         """Yield a project's missing numbers; see `Numbers.missing`."""
@@ -128,7 +129,8 @@ class AuditReading:
             chain = check or self.chains[found.project_id]
             is_judged = chain.follow(found)
             check_amount(sum(map(len, chain.runs.values())))
-            is_expired = self._is_expired(found)
+            expiry = expiry_of(found, self.plan.retention_days)
+            is_expired = expiry is not None and expiry <= self.started
             self.numbers.add(found, is_expired=is_expired, is_judged=is_judged)
 
     def _read_in_order(self) -> None:
@@ -167,11 +169,6 @@ class AuditReading:
             if not explains(there.get((record.project_id, record.number)), record)
         }
         check_amount(len(self.doubts))
-
-    def _is_expired(self, found: Ticket) -> bool:
-        """Return whether the record of a ticket's key may have expired."""
-        expiry = expiry_of(found, self.plan.retention_days)
-        return expiry is not None and expiry <= self.started
 
     def _note_malformed(self, project_id: str, item: str) -> None:
         self.malformed.add(Finding(Kind.MALFORMED, project_id, item=item))

@@ -9,7 +9,7 @@ from rich.text import Text
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.cli.output import counted, print_line, print_table_whole, utc, visible
-from ticketctl.evidence.findings import Range
+from ticketctl.evidence.findings import shown_range
 
 _MAX_ROWS: Final = 50
 """Clean projects in the table; those with findings are all shown."""
@@ -106,7 +106,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
     yield from _named(
         "without a chain",
         [
-            _range_of(project.project_id, ends)
+            shown_range(visible(project.project_id), ends)
             for project in report.projects
             for ends in project.unchained
         ],
@@ -115,7 +115,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         "lost tickets whose hash a reserved item keeps; no head after one covers "
         "anything before it",
         [
-            _range_of(project.project_id, (number, number))
+            f"{visible(project.project_id)}-{number}"
             for project in report.projects
             for number in project.lost
         ],
@@ -149,11 +149,6 @@ def _first(names: Sequence[str], most: int) -> str:
     """Return the first few names, and how many more there are."""
     shown, more = ", ".join(names[:most]), len(names) - most
     return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _range_of(project_id: str, ends: Range) -> str:
-    first, last = (f"{visible(project_id)}-{number}" for number in ends)
-    return first if first == last else f"{first} to {last}"
 
 
 def _shown(projects: Sequence[ProjectAudit]) -> list[ProjectAudit]:

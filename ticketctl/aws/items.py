@@ -25,9 +25,8 @@ from ticket_numbering.contract.dynamodb_items import (
     STATUS,
     VOIDED,
     assignment,
-    key_id,
+    key_of_id,
 )
-from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import (
     is_idempotency_key,
@@ -35,8 +34,8 @@ from ticket_numbering.contract.field_types import (
     timestamp,
 )
 from ticket_numbering.contract.messages import (
+    Assignment,
     CreateTicket,
-    RequestKey,
     stored_fingerprint,
 )
 from ticketctl.aws import HIGHEST
@@ -181,17 +180,16 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
     Raises:
         NotThereError: It is malformed.
     """
-    fields = plain(item)
-    is_damaged = isinstance(assignment(item), DamagedKeyRecordError)
+    fields, found = plain(item), assignment(item)
     item_id = fields[RECORD_ID]
-    match fields:
-        case {
-            "project_id": str(project_id),
-            "idempotency_key": str(key),
-            "number": Decimal() as number,
-        } if item_id == key_id(RequestKey(project_id, key)) and not is_damaged:
-            if is_request_key(project_id, key) and number <= HIGHEST:
-                return KeyRecord(project_id, key, int(number), fields)
+    key = key_of_id(item_id)
+    if (
+        key == (fields.get("project_id"), fields.get("idempotency_key"))
+        and is_request_key(*key)
+        and isinstance(found, Assignment)
+        and found.number <= HIGHEST
+    ):
+        return KeyRecord(*key, found.number, fields)
     raise NotThereError(f"the record {item_id} is malformed; see: ticketctl audit")
 
 

@@ -1,10 +1,9 @@
 """What a stack tells of itself: by CloudFormation, or by the variables of a shell."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pydantic.alias_generators import to_pascal
+from pydantic.alias_generators import to_pascal, to_snake
 
 from ticket_numbering.contract.limits import Limits
 from ticketctl.cli.errors import CloudError
@@ -37,7 +36,7 @@ def outputs_of(description: Mapping[str, Any]) -> dict[str, str]:
 
 def variable_of(output: str) -> str:
     """Return the variable of an output: `TICKETS_TABLE_NAME` of `TicketsTableName`."""
-    return re.sub("(?<!^)(?=[A-Z])", "_", output).upper()
+    return to_snake(output).upper()
 
 
 def from_variables(

@@ -7,7 +7,7 @@ have the same keys.
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -66,7 +66,7 @@ class Sender:
 
     def send(self, requests: Iterable[Request]) -> Iterator[Request]:
         """Send them, and yield the outcomes in their order."""
-        in_flight = 1 if self._is_fifo else self.in_flight
+        in_flight = 1 if is_fifo(self.queue_url) else self.in_flight
         waiting: deque[Future[list[Request]]] = deque()
         with ThreadPoolExecutor(in_flight) as pool:
             try:
@@ -88,10 +88,6 @@ class Sender:
                     if not future.exception():
                         yield from future.result()
                 raise
-
-    @property
-    def _is_fifo(self) -> bool:
-        return is_fifo(self.queue_url)
 
     def _send(self, batch: Sequence[Request]) -> list[Request]:
         """Send a batch, and retry the messages that SQS itself failed to take."""
@@ -123,7 +119,8 @@ class Sender:
                 continue
             failure = failed.get(str(place), {"Code": "no answer"})
             own = ended if failure.get("SenderFault") else retryable
-            own.append(replace(request, refusal=_reason(failure)))
+            refusal = f"{failure['Code']} {failure.get('Message', '')}"
+            own.append(replace(request, refusal=" ".join(refusal.split())))
         return ended, retryable
 
     def _entry(self, entry_id: str, request: Request) -> dict[str, str]:
@@ -132,7 +129,7 @@ class Sender:
             "MessageBody": request.body,
             "MessageGroupId": request.group,
         }
-        if self._is_fifo:
+        if is_fifo(self.queue_url):
             # With an id of its own a repeat arrives, and is answered with its number.
             entry["MessageDeduplicationId"] = str(uuid4())
         return entry
@@ -166,7 +163,3 @@ def _batches(requests: Iterable[Request], most: int) -> Iterator[list[Request]]:
         size += length
     if batch:
         yield batch
-
-
-def _reason(failure: Mapping[str, Any]) -> str:
-    return " ".join(f"{failure['Code']} {failure.get('Message', '')}".split())

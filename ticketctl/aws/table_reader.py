@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from ticket_numbering.contract.dynamodb_items import (
     NUMBER,
     RECORD_ID,
-    key_id,
+    key_of_id,
     record_id,
     ticket_id,
 )
@@ -139,9 +139,9 @@ class TableReader:
 
     def records(self, keys: Iterable[RequestKey]) -> Iterator[tuple[RequestKey, Item]]:
         """Read the records of idempotency keys; absent ones are left out."""
-        named = {key_id(key): key for key in keys}
-        for item in self._items(self.keys_table, map(record_id, named.values())):
-            yield named[item[RECORD_ID]["S"]], item
+        once = dict.fromkeys(keys)
+        for item in self._items(self.keys_table, map(record_id, once)):
+            yield key_of_id(item[RECORD_ID]["S"]), item
 
     def recorded(self, keys: Sequence[RequestKey]) -> dict[RequestKey, Item]:
         """Return the records of the keys that have one, in one transactional read.
@@ -179,15 +179,11 @@ class TableReader:
 
     def _count(self, answer: Mapping[str, Any]) -> None:
         """Count the units of an answer, and wait as long as they demand."""
-        units = _units(answer)
+        # BatchGetItem has them by table; an emulator may have none.
+        capacity = answer.get("ConsumedCapacity") or []
+        tables = capacity if isinstance(capacity, list) else [capacity]
+        units = sum(float(table.get("CapacityUnits", 0)) for table in tables)
         self.units += units
         # The cost of a page is known afterwards, so the wait comes afterwards, too.
         self.limiter.delay(units)
         self.sleep(self.limiter.delay(0))
-
-
-def _units(answer: Mapping[str, Any]) -> float:
-    """Sum the units: BatchGetItem has them by table; an emulator may have none."""
-    capacity = answer.get("ConsumedCapacity") or []
-    tables = capacity if isinstance(capacity, list) else [capacity]
-    return sum(float(table.get("CapacityUnits", 0)) for table in tables)

@@ -152,15 +152,6 @@ def of_erased(ticket: Ticket) -> Iterator[Kind]:
         yield Kind.NOT_VERIFIABLE
 
 
-def _is_first_wrong(date: object, after: object) -> bool:
-    """Return whether of two dates in the wrong order the first is the wrong one.
-
-    No worker writes another form, nor follows a date so far ahead.
-    """
-    moment, later = moment_of(date), moment_of(after)
-    return moment is None or (later is not None and moment - later > MAX_AHEAD)
-
-
 def _is_before(assigned_at: object, before: object) -> bool:
     """Compare dates of the one form that the worker writes, which sort as texts."""
     is_text = isinstance(assigned_at, str) and isinstance(before, str)
@@ -218,11 +209,6 @@ class ChainCheck:
         self.before, self.is_behind_gap = link_of(item), not is_next
         return is_next and fit in _JUDGED
 
-    def add_suspects(self, later: "ChainCheck") -> None:
-        """Add the runs of a check of tickets that showed later."""
-        for kind, ends in later.suspects():
-            self.runs[kind].append(ends)
-
     def suspects(self) -> Iterator[tuple[Kind, Range]]:
         """Yield the runs."""
         for kind, runs in self.runs.items():
@@ -230,18 +216,21 @@ class ChainCheck:
                 yield kind, ends
 
     def _place_of(self, kind: Kind, item: Ticket) -> int:
-        """Return the number that a problem names: the item's, or the one before it."""
-        assigned_at = item.fields.get(ASSIGNED_AT)
-        is_of_before = kind is Kind.MISDATED and _is_first_wrong(
-            self.before.assigned_at, assigned_at
-        )
-        return item.number - 1 if is_of_before else item.number
+        """Return the number that a problem names: the item's, or the one before it.
+
+        Of two dates in the wrong order the first is wrong if no worker writes its form,
+        or follows a date so far ahead.
+        """
+        if kind is not Kind.MISDATED:
+            return item.number
+        date = moment_of(self.before.assigned_at)
+        after = moment_of(item.fields.get(ASSIGNED_AT))
+        is_wrong = date is None or (after is not None and date - after > MAX_AHEAD)
+        return item.number - is_wrong
 
     def _add(self, kind: Kind, number: int) -> None:
         runs = self.runs[kind]
-        if runs and runs[-1][1] == number:
-            return
-        if runs and runs[-1][1] == number - 1:
+        if runs and number - runs[-1][1] <= 1:
             runs[-1] = runs[-1][0], number
         else:
             runs.append((number, number))

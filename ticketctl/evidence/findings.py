@@ -1,6 +1,6 @@
 """The findings of an audit, each with its remedy in one line."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -146,8 +146,12 @@ class Finding:
         return asdict(self) | {"message": str(self)}
 
     def _numbers(self) -> str:
-        if self.kind not in RANGES:
-            return ", ".join(f"{self.project_id}-{number}" for number in self.numbers)
-        first, last = self.numbers
-        key = f"{self.project_id}-{first}"
-        return key if first == last else f"{key} to {self.project_id}-{last}"
+        if self.kind in RANGES:
+            return shown_range(self.project_id, self.numbers)
+        return ", ".join(f"{self.project_id}-{number}" for number in self.numbers)
+
+
+def shown_range(project_id: str, ends: Iterable[int]) -> str:
+    """Return a range of numbers: `PROJ-3 to PROJ-5`, or one alone."""
+    first, last = (f"{project_id}-{number}" for number in ends)
+    return first if first == last else f"{first} to {last}"
