@@ -29,14 +29,9 @@ class Announcement:
     """An event as it was announced."""
 
     event: dict[str, Any]
-    """The CloudEvents object."""
+    """The CloudEvents object; repeats have the same id."""
     replayed: bool = False
     """Whether it may have been announced before."""
-
-    @property
-    def event_id(self) -> str:
-        """The event id; repeats have the same."""
-        return str(self.event["id"])
 
     @property
     def type(self) -> str:
@@ -70,8 +65,8 @@ def line_of(message: Received) -> Text:
     if found is None:
         body = visible(message.body, _BODY_WIDTH)
         return Text(f"not an announcement: {body}", style="yellow")
-    data = found.data
-    key = _text(data.get("ticket_key", found.event_id))
+    data, event_id = found.data, found.event["id"]
+    key = _text(data.get("ticket_key", event_id))
     line = Text(f"{key:<12}", style="bold green")
     if found.type == ASSIGNED:
         project, priority = _text(data.get("project_id")), _text(data.get("priority"))
@@ -86,7 +81,7 @@ def line_of(message: Received) -> Text:
     elif status := _STATUSES.get(found.type):
         line = Text(f"{key} {status}: {_text(data.get('reason'))}")
     else:
-        line = Text(f"{_text(found.event_id):<12} {_text(found.type)}")
+        line = Text(f"{_text(event_id):<12} {_text(found.type)}")
     return line.append("  (replay)", style="yellow") if found.replayed else line
 
 

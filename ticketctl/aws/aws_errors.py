@@ -16,46 +16,38 @@ AwsError = BotoCoreError | ClientError | ResponseParserError
 """What a call can end with."""
 
 # Common errors of AWS's query and JSON APIs, and those of STS and IAM Identity Center.
-_BAD_CREDENTIALS: Final = frozenset(
-    {
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "InvalidAccessKeyId",
-        "InvalidClientTokenId",
-        "InvalidSignatureException",
-        "RequestExpired",
-        "SignatureDoesNotMatch",
-        "UnrecognizedClientException",
-    }
-)
-_NOT_ALLOWED: Final = frozenset(
-    {
-        "AccessDenied",
-        "AccessDeniedException",
-        "AuthorizationError",
-        "AuthorizationErrorException",
-        "UnauthorizedOperation",
-    }
-)
-_BUSY: Final = frozenset(
-    {
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "ThrottledException",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequestsException",
-    }
-)
-_NOT_THERE: Final = frozenset(
-    {
-        "NonExistentQueue",
-        "NotFound",
-        "NotFoundException",
-        "QueueDoesNotExist",
-        "ResourceNotFoundException",
-    }
-)
+_BAD_CREDENTIALS: Final = {
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidAccessKeyId",
+    "InvalidClientTokenId",
+    "InvalidSignatureException",
+    "RequestExpired",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+}
+_NOT_ALLOWED: Final = {
+    "AccessDenied",
+    "AccessDeniedException",
+    "AuthorizationError",
+    "AuthorizationErrorException",
+    "UnauthorizedOperation",
+}
+_BUSY: Final = {
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+}
+_NOT_THERE: Final = {
+    "NonExistentQueue",
+    "NotFound",
+    "NotFoundException",
+    "QueueDoesNotExist",
+    "ResourceNotFoundException",
+}
 
 _GIVE_CREDENTIALS: Final = (
     "name a profile with --profile or AWS_PROFILE, or sign in with `aws login` or "

@@ -10,13 +10,11 @@ from ticketctl.cli.errors import BusyError
 
 Result = TypeVar("Result")
 
-FORESTALLED: Final = frozenset(
-    {
-        "ConditionalCheckFailedException",
-        "TransactionConflictException",
-        "TransactionCanceledException",
-    }
-)
+FORESTALLED: Final = {
+    "ConditionalCheckFailedException",
+    "TransactionConflictException",
+    "TransactionCanceledException",
+}
 """Codes of a write that another writer forestalled, or is about to."""
 
 
