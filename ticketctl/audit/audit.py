@@ -42,10 +42,9 @@ class ProjectAudit:
     """The last ticket of each segment of the chain, or of a part of one."""
 
     @property
-    def gaps(self) -> tuple[Range, ...]:
-        """The unexplained missing numbers."""
-        gaps = (finding for finding in self.findings if finding.kind is Kind.GAP)
-        return tuple((gap.numbers[0], gap.numbers[1]) for gap in gaps)
+    def gaps(self) -> tuple[tuple[int, ...], ...]:
+        """The first and the last number of each unexplained gap."""
+        return tuple(one.numbers for one in self.findings if one.kind is Kind.GAP)
 
     @property
     def external(self) -> int:
@@ -114,7 +113,7 @@ def audit_tables(
     progress: Callable[[AuditReading], None] = lambda _: None,
 ) -> AuditReport:
     """Read the tables, and compare tickets and keys."""
-    with Numbers() as numbers:
+    with Numbers(plan.since) as numbers:
         reading = AuditReading(reader, plan, numbers, progress)
         reading.read()
         found = [
@@ -135,7 +134,7 @@ def _projects(
     plan, numbers = reading.plan, reading.numbers
     for name in sorted({*reading.chains, *findings, *plan.projects}):
         tickets, first, last, voided, imported, reserved = numbers.counts(name)
-        missing = [*reading.missing(name)]
+        missing = [*numbers.missing(name)]
         explained = sum(end - begin + 1 for (begin, end), kind in missing if not kind)
         is_wanted = name in plan.projects and name not in plan.since
         absent = [Finding(Kind.NO_TICKETS, name)] * (is_wanted and not last)

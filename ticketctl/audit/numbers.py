@@ -1,7 +1,7 @@
 """The numbers that an audit has read, in a database: memory does not grow with them."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final, Self
 
@@ -72,7 +72,9 @@ FROM tickets WHERE project_id = ?
 class Numbers:
     """A database of its own, which SQLite removes with the process."""
 
-    def __init__(self) -> None:
+    def __init__(self, starts: Mapping[str, int]) -> None:
+        """Take the numbers up to which nothing is read, by project."""
+        self._starts = starts
         # The empty name: a temporary file, and in memory as long as it is small.
         self._database = sqlite3.connect("", isolation_level=None)
         # Nothing is ever rolled back, and nobody else reads it.
@@ -127,13 +129,9 @@ class Numbers:
         unmatched = "SELECT project_id, number FROM tickets WHERE NOT is_matched"
         yield from self._database.execute(unmatched)
 
-    def missing(
-        self, project_id: str, start: int
-    ) -> Iterator[tuple[Range, Kind | None]]:
-        """Yield each missing range, and its kind; None if its neighbours explain it.
-
-        `start` is the number up to which nothing was read.
-        """
+    def missing(self, project_id: str) -> Iterator[tuple[Range, Kind | None]]:
+        """Yield each missing range, and its kind; None if its neighbours explain it."""
+        start = self._starts.get(project_id, 0)
         rows = self._database.execute(_MISSING, (start, project_id))
         for first, last, is_seeds, is_explained in rows:
             kind = Kind.UNFINISHED_SEED if is_seeds else Kind.GAP

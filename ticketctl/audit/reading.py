@@ -80,11 +80,6 @@ class AuditReading:
             for kind, suspects in check.suspects():
                 self.chains[project_id].runs[kind].append(suspects)
 
-    def missing(self, project_id: str) -> Iterator[tuple[Range, Kind | None]]:
-        """Yield a project's missing numbers; see `Numbers.missing`."""
-        start = self.plan.since.get(project_id, 0)
-        return self.numbers.missing(project_id, start)
-
     def tickets_between(
         self, project_id: str, ends: Range, check: ChainCheck
     ) -> Iterator[Ticket]:

@@ -4,18 +4,19 @@ The scans of the two tables are not one moment, and a scan may see the middle of
 transaction. After the delay that transaction is complete.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 
-from ticket_numbering.contract.messages import RequestKey
+from ticket_numbering.contract.dynamodb_items import ERASED_FINGERPRINT, FINGERPRINT
+from ticket_numbering.contract.messages import FINGERPRINT_VERSION, RequestKey
 from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.table_reader import SETTLING_SECONDS, Place
 from ticketctl.cli.errors import NotThereError
-from ticketctl.evidence.agreement import difference_kind, differences, explains
-from ticketctl.evidence.chain import ChainCheck
-from ticketctl.evidence.findings import RANGES, Finding, Kind, Range
+from ticketctl.evidence.agreement import differences, explains
+from ticketctl.evidence.chain import ChainCheck, has_unknown_attributes
+from ticketctl.evidence.findings import Finding, Kind, Range
 
 
 def recheck(reading: AuditReading) -> Iterator[Finding]:
@@ -59,7 +60,7 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
 
 def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:
     for project_id in reading.chains:
-        for missing, kind in reading.missing(project_id):
+        for missing, kind in reading.numbers.missing(project_id):
             if kind:
                 yield project_id, missing
 
@@ -109,8 +110,7 @@ def _of_ticket(
     if record is None:
         yield Finding(Kind.TICKET_WITHOUT_KEY, project_id, (number,), str(key))
     elif record.number == number:
-        if differing := differences(ticket, record):
-            yield _difference(ticket, record, differing)
+        yield from _difference(ticket, record)
     else:
         other = named.get((project_id, record.number))
         if other and other.idempotency_key == key:
@@ -128,16 +128,26 @@ def _of_record(record: KeyRecord, named: Mapping[Place, Ticket]) -> Iterator[Fin
     if explains(there, record):
         return
     if there is not None and there.idempotency_key == key:
-        yield _difference(there, record, differences(there, record))
+        yield from _difference(there, record)
     elif there is None or not there.is_malformed:
         is_ticket = there is not None and there.idempotency_key is not None
         kind = Kind.GIVEN_TWICE if is_ticket else Kind.KEY_WITHOUT_TICKET
         yield Finding(kind, project_id, (record.number,), key)
 
 
-def _difference(ticket: Ticket, record: KeyRecord, differing: Sequence[str]) -> Finding:
-    """Return the finding about a ticket and the record of its key."""
-    kind, number = difference_kind(ticket, record), ticket.number
-    numbers = (number, number) if kind in RANGES else (number,)
-    key, detail = record.idempotency_key, ", ".join(differing)
-    return Finding(kind, ticket.project_id, numbers, key, detail=detail)
+def _difference(ticket: Ticket, record: KeyRecord) -> Iterator[Finding]:
+    """Yield the finding if a ticket differs from the record of its key.
+
+    A fingerprint alone may agree for a release that knows more.
+    """
+    if not (differing := differences(ticket, record)):
+        return
+    project_id, number, key = ticket.project_id, ticket.number, record.idempotency_key
+    known = f"{FINGERPRINT_VERSION}:", ERASED_FINGERPRINT
+    is_later = not record.fields[FINGERPRINT].startswith(known)
+    detail = ", ".join(differing)
+    if detail == FINGERPRINT and (is_later or has_unknown_attributes(ticket)):
+        ends = number, number
+        yield Finding(Kind.NOT_VERIFIABLE, project_id, ends, key, detail=detail)
+    else:
+        yield Finding(Kind.DIFFERING, project_id, (number,), key, detail=detail)

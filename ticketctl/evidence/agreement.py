@@ -10,10 +10,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ERASED_FINGERPRINT,
     FINGERPRINT,
 )
-from ticket_numbering.contract.messages import FINGERPRINT_VERSION
 from ticketctl.aws.items import KeyRecord, Ticket
-from ticketctl.evidence.chain import has_unknown_attributes
-from ticketctl.evidence.findings import Kind
 
 Shared = dict[str, object]
 """The fields that a ticket and its key's record share, but for the number."""
@@ -62,14 +59,3 @@ def explains(item: Ticket | None, record: KeyRecord) -> bool:
     if item.is_lost:
         return item.chain == record.fields.get(CHAIN)
     return not differences(item, record)
-
-
-def difference_kind(ticket: Ticket, record: KeyRecord) -> Kind:
-    """Return whether they differ, or may agree for a release that knows more."""
-    known = f"{FINGERPRINT_VERSION}:", ERASED_FINGERPRINT
-    is_later = not record.fields[FINGERPRINT].startswith(known)
-    if differences(ticket, record) == [FINGERPRINT] and (
-        is_later or has_unknown_attributes(ticket)
-    ):
-        return Kind.NOT_VERIFIABLE
-    return Kind.DIFFERING

@@ -63,7 +63,10 @@ class Run:
 
     def verdict(self) -> Verdict:
         """Judge the outcomes so far, with the tables of this moment."""
-        projects = [_project(self.stack, one) for one in sorted(self._projects)]
+        reader, plan = TableReader.of(self.stack), AuditPlan(tuple(self._projects))
+        # A plan without a project is of all.
+        audits = audit_tables(reader, plan).projects if plan.projects else ()
+        projects = [Project.read(self.stack, audit) for audit in audits]
         letters = [*self.dead_letters.values()]
         return judge(Observed(self.sent, self.announcements, letters, projects))
 
@@ -124,12 +127,6 @@ class Run:
         self.replays += found.replayed
         self.announcements.add(found)
         return True
-
-
-def _project(stack: System, project_id: str) -> Project:
-    report = audit_tables(TableReader.of(stack), AuditPlan((project_id,)))
-    [audit] = (one for one in report.projects if one.project_id == project_id)
-    return Project.read(stack, audit)
 
 
 def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Received]:

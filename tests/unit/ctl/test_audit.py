@@ -399,7 +399,7 @@ class TestLargeTables:
 
 def report_of(*projects: ProjectAudit) -> AuditReport:
     started = datetime(2027, 1, 2, tzinfo=UTC)
-    with Numbers() as numbers:
+    with Numbers({}) as numbers:
         reader = TableReader(None, "t", "k")
         reading = AuditReading(reader, AuditPlan(), numbers, started=started)
     return AuditReport(reading, projects, started + timedelta(seconds=1))
