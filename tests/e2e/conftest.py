@@ -19,7 +19,7 @@ from tests.support.ctl_process import Ctl, Ended, local_environment
 from tests.support.markdown_commands import EXAMPLES
 from tests.support.rights import granted, needed
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.audit.audit import ProjectAudit, audit_stack
+from ticketctl.audit.audit import ProjectAudit, audit_checked
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.announcements import REFUSED, read_announcement
 from ticketctl.aws.queues import Received, messages_on, take
@@ -150,7 +150,7 @@ class System:
         ]
 
     def audits(self) -> Sequence[ProjectAudit]:
-        return audit_stack(TableReader.of(self.stack), AuditPlan()).projects
+        return audit_checked(TableReader.of(self.stack), AuditPlan()).projects
 
     def audit(self, project_id: str) -> ProjectAudit:
         found = (audit for audit in self.audits() if audit.project_id == project_id)

@@ -93,7 +93,7 @@ class AuditReport:
         return [*heads_of(self.reading.reader, wanted, when)]
 
 
-def audit_stack(
+def audit_checked(
     reader: TableReader, plan: AuditPlan, show: Callable[[str], None] = lambda _: None
 ) -> AuditReport:
     """Check the keys of the tables, then audit them, and show how far the audit is."""

@@ -65,7 +65,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
     found, or if there was nothing to read.
     """
-    from ticketctl.audit.audit import audit_stack
+    from ticketctl.audit.audit import audit_checked
     from ticketctl.audit.heads import add_heads, read_heads
     from ticketctl.audit.reading import AuditPlan
     from ticketctl.audit.report import print_report, report_json
@@ -95,7 +95,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         since={head.project_id: head.number for head in last},
     )
     with spinner("reading both tables") as show:
-        report = audit_stack(reader, plan, show)
+        report = audit_checked(reader, plan, show)
     if as_json:
         print_json(report_json(report, stack.region))
     else:

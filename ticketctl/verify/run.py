@@ -63,10 +63,11 @@ class Run:
 
     def verdict(self) -> Verdict:
         """Judge the outcomes so far, with the tables of this moment."""
-        reader, plan = TableReader.of(self.stack), AuditPlan(tuple(self._projects))
-        # A plan without a project is of all.
-        audits = audit_tables(reader, plan).projects if plan.projects else ()
-        projects = [Project.read(self.stack, audit) for audit in audits]
+        projects: list[Project] = []
+        if self._projects:  # Without one, the plan would be of all.
+            plan = AuditPlan(tuple(self._projects))
+            report = audit_tables(TableReader.of(self.stack), plan)
+            projects = [Project.read(self.stack, audit) for audit in report.projects]
         letters = [*self.dead_letters.values()]
         return judge(Observed(self.sent, self.announcements, letters, projects))
 

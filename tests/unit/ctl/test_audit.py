@@ -33,7 +33,7 @@ from tests.support.seed_items import (
 from tests.support.steps import Steps
 from tests.support.transcripts import FOLDER
 from ticket_numbering.contract.dynamodb_items import ERASED, EXTERNAL, VOIDED
-from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_stack, audit_tables
+from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_checked, audit_tables
 from ticketctl.audit.numbers import Numbers
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
@@ -451,12 +451,12 @@ class TestReport:
         assert f": {kind}: " in shown
 
 
-def test_audit_of_a_stack_says_how_far_it_is(steps: Steps) -> None:
+def test_audit_says_how_far_it_is_of_about_how_much(steps: Steps) -> None:
     steps.put(*sequence("A", 1, 2))
     said: list[str] = []
 
     for projects in ((), ("A",)):
-        audit_stack(reader_of(steps), AuditPlan(projects), said.append)
+        audit_checked(reader_of(steps), AuditPlan(projects), said.append)
 
     whole, single = said[SEGMENTS * 2 + 1], said[-1]
     assert whole == f"{single} of about 2 and 2"

@@ -375,6 +375,13 @@ class TestVerdict:
         assert times == {"p50": 2.0, "p99": 4.0}
 
 
+def test_tables_are_not_read_when_no_message_names_a_project() -> None:
+    """An audit without a project would be one of everything."""
+    run = Run(canned_stack({}), "url", sent=[Sent("1", BROKEN)])
+
+    assert run.verdict().observed.projects == []
+
+
 def test_project_has_all_its_tickets_as_they_are_stored(stage: Stage) -> None:
     first, second = create_tickets(2)
     stage.give(first, 1)
