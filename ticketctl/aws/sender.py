@@ -107,7 +107,8 @@ class Sender:
         answer = self.sqs.send_message_batch(
             QueueUrl=self.queue_url,
             Entries=[
-                self._entry(str(place), request) for place, request in enumerate(batch)
+                {"Id": str(place), **self._entry(request)}
+                for place, request in enumerate(batch)
             ],
         )
         sent = {entry["Id"]: entry for entry in answer.get("Successful", [])}
@@ -123,12 +124,8 @@ class Sender:
             own.append(replace(request, refusal=" ".join(refusal.split())))
         return ended, retryable
 
-    def _entry(self, entry_id: str, request: Request) -> dict[str, str]:
-        entry = {
-            "Id": entry_id,
-            "MessageBody": request.body,
-            "MessageGroupId": request.group,
-        }
+    def _entry(self, request: Request) -> dict[str, str]:
+        entry = {"MessageBody": request.body, "MessageGroupId": request.group}
         if is_fifo(self.queue_url):
             # With an id of its own a repeat arrives, and is answered with its number.
             entry["MessageDeduplicationId"] = str(uuid4())

@@ -51,15 +51,14 @@ class Link(NamedTuple):
     number: int = 0
     chain: str = ""
     """"" if it has none."""
-    assigned_at: object = None
-    """None if it is external."""
+    assigned_at: str = ""
+    """"" if it is external, or no text."""
 
 
 def link_of(item: Ticket) -> Link:
     """Return the item as the ticket after it depends on it."""
-    is_external = ORIGIN in item.fields
-    assigned_at = None if is_external else item.fields.get(ASSIGNED_AT)
-    return Link(item.number, item.chain, assigned_at)
+    assigned_at = None if ORIGIN in item.fields else _text(item, ASSIGNED_AT)
+    return Link(item.number, item.chain, assigned_at or "")
 
 
 def problems(ticket: Ticket, before: Link, fit: Kind | None) -> Iterator[Kind]:
@@ -71,7 +70,7 @@ def problems(ticket: Ticket, before: Link, fit: Kind | None) -> Iterator[Kind]:
     Args:
         ticket: The ticket.
         before: The item before it.
-        fit: What `fit_of` says of the two.
+        fit: Why its hash does not fit, if it does not.
     """
     if ticket.is_malformed or ticket.idempotency_key is None:
         return
@@ -83,16 +82,12 @@ def problems(ticket: Ticket, before: Link, fit: Kind | None) -> Iterator[Kind]:
         yield Kind.CHAINED_EXTERNAL
     elif _is_uncovered(ticket):
         yield Kind.NOT_VERIFIABLE
-    if _is_before(ticket.fields.get(ASSIGNED_AT), before.assigned_at):
+    # Dates of the one form that the worker writes sort as texts.
+    date = _text(ticket, ASSIGNED_AT)
+    if date is not None and date < before.assigned_at:
         yield Kind.MISDATED
     if fit:
         yield fit
-
-
-def fit_of(ticket: Ticket, before: Link) -> Kind | None:
-    """Return why a ticket's hash does not fit, if it has one that can."""
-    has_hash = CHAIN in ticket.fields and ticket.idempotency_key is not None
-    return chain_problem(ticket, before) if has_hash else None
 
 
 def chain_problem(ticket: Ticket, before: Link) -> Kind | None:
@@ -114,9 +109,19 @@ def covered_before(ticket: Ticket, commitment: str | None, before: str) -> str |
         commitment: The commitment to its text; None if it has none.
         before: The hash of the number before it; a segment starts with "".
     """
-    for previous in (before, ""):
-        if _chain(ticket, commitment, previous) == ticket.chain:
-            return previous
+    key, assigned_at = ticket.idempotency_key, _text(ticket, ASSIGNED_AT)
+    if key and commitment and assigned_at:
+        for previous in (before, ""):
+            chain = chain_of(
+                previous,
+                project_id=ticket.project_id,
+                number=ticket.number,
+                idempotency_key=key,
+                commitment=commitment,
+                assigned_at=assigned_at,
+            )
+            if chain == ticket.chain:
+                return previous
     return None
 
 
@@ -152,27 +157,6 @@ def of_erased(ticket: Ticket) -> Iterator[Kind]:
         yield Kind.NOT_VERIFIABLE
 
 
-def _is_before(assigned_at: object, before: object) -> bool:
-    """Compare dates of the one form that the worker writes, which sort as texts."""
-    is_text = isinstance(assigned_at, str) and isinstance(before, str)
-    return is_text and str(assigned_at) < str(before)
-
-
-def _chain(ticket: Ticket, commitment: str | None, previous: str) -> str | None:
-    """Return the hash that a ticket must have; None if it can have none."""
-    key, assigned_at = ticket.idempotency_key, _text(ticket, ASSIGNED_AT)
-    if not (key and commitment and assigned_at):
-        return None
-    return chain_of(
-        previous,
-        project_id=ticket.project_id,
-        number=ticket.number,
-        idempotency_key=key,
-        commitment=commitment,
-        assigned_at=assigned_at,
-    )
-
-
 def _text(ticket: Ticket, name: str) -> str | None:
     value = ticket.fields.get(name)
     return value if isinstance(value, str) else None
@@ -203,7 +187,8 @@ class ChainCheck:
             return False
         is_next = item.number == self.before.number + 1
         before = self.before if is_next else Link()
-        fit = fit_of(item, before)
+        has_hash = CHAIN in item.fields and item.idempotency_key is not None
+        fit = chain_problem(item, before) if has_hash else None
         for kind in problems(item, before, fit):
             self._add(kind, self._place_of(kind, item))
         self.before, self.is_behind_gap = link_of(item), not is_next

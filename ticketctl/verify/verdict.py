@@ -59,6 +59,7 @@ class _Judging:
 
     def __init__(self, observed: Observed) -> None:
         self.observed = observed
+        self.announced = observed.announcements.ticket_keys
         self.refusals = observed.announcements.refusals
         self.stored: dict[str, Mapping[str, Any]] = {}
         self.last: dict[str, int] = {}
@@ -104,14 +105,12 @@ class _Judging:
         return "sent again, and not announced again" if is_due else ""
 
     def missing_announcements(self) -> Iterator[str]:
-        announced = self.observed.announcements.ticket_keys
         for key in self.stored:
-            if key not in announced:
+            if key not in self.announced:
                 yield f"{key}: stored, and not announced"
 
     def wrong_announcements(self) -> Iterator[str]:
-        announced = self.observed.announcements.ticket_keys
-        for key in sorted(announced - self.stored.keys()):
+        for key in sorted(self.announced - self.stored.keys()):
             yield f"{key}: announced, and not stored"
         for request, events in self.observed.announcements.numbers.items():
             name, number = request.idempotency_key, self.numbers.get(request)
