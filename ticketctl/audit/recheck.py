@@ -142,12 +142,10 @@ def _difference(ticket: Ticket, record: KeyRecord) -> Iterator[Finding]:
     """
     if not (differing := differences(ticket, record)):
         return
-    project_id, number, key = ticket.project_id, ticket.number, record.idempotency_key
     known = f"{FINGERPRINT_VERSION}:", ERASED_FINGERPRINT
     is_later = not record.fields[FINGERPRINT].startswith(known)
-    detail = ", ".join(differing)
-    if detail == FINGERPRINT and (is_later or has_unknown_attributes(ticket)):
-        ends = number, number
-        yield Finding(Kind.NOT_VERIFIABLE, project_id, ends, key, detail=detail)
-    else:
-        yield Finding(Kind.DIFFERING, project_id, (number,), key, detail=detail)
+    kind, numbers = Kind.DIFFERING, [ticket.number]
+    if differing == [FINGERPRINT] and (is_later or has_unknown_attributes(ticket)):
+        kind, numbers = Kind.NOT_VERIFIABLE, numbers * 2
+    key, detail = record.idempotency_key, ", ".join(differing)
+    yield Finding(kind, ticket.project_id, tuple(numbers), key, detail=detail)
