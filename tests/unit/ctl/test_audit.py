@@ -231,6 +231,14 @@ class TestMalformedItems:
         expected = Finding(Kind.MALFORMED, "A", item="the record A#key#2")
         assert finding == expected
 
+    def test_record_is_malformed_when_its_number_is_beyond_any_sequence(
+        self, steps: Steps
+    ) -> None:
+        """It is no number of the audit's database either."""
+        steps.put(*sequence("A", 1), key_item("A", "9" * 30, "lone"))
+
+        assert found(steps) == [(Kind.MALFORMED,)]
+
     def test_record_is_compared_when_one_before_it_is_malformed(
         self, steps: Steps
     ) -> None:
