@@ -470,10 +470,11 @@ def test_audit_says_how_far_it_is_of_about_how_much(steps: Steps) -> None:
     assert whole == f"{single} of about 2 and 2"
 
 
-def test_audit_takes_its_time_when_its_command_has_a_rate(steps: Steps) -> None:
+@pytest.mark.parametrize("command", ["audit", "export"])
+def test_command_takes_its_time_when_it_has_a_rate(steps: Steps, command: str) -> None:
     steps.numbers("A", 1)
     started = steps.services.scheduler.now
 
-    steps.stage.call("audit", "--rate", "5")
+    steps.stage.call(command, "--rate", "5")
 
     assert steps.services.scheduler.now - started > 1 / 5
