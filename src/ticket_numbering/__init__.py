@@ -1,17 +1,8 @@
 """Gapless ticket numbers, exactly one per idempotency key.
 
 Messages asking for a new ticket arrive on SQS; every project's tickets get the
-numbers 1, 2, 3, ... and each number is announced on SNS.
-The promise, through redelivery, retries, crashes and throttling:
-
-1. Gapless and in order: a project's numbers are exactly 1..n at every moment.
-2. Once per idempotency key: the same request has the same number for ever.
-3. Announced at least once, with the same event id every time.
-4. Nothing lost: a message goes once its number or its refusal at its cap is announced,
-   or it is dead-lettered.
-5. One bad message harms only itself; its neighbours wait for no backoff of others.
-6. A refusal is an answer: an event names the message and the reason.
-7. The sequence proves itself: each ticket's hash covers the hash of the one before it.
+numbers 1, 2, 3, ... and each number is announced on SNS. `README.md` has the promises
+that hold through redelivery, retries, crashes and throttling.
 
 Follow a message by reading in this order:
 

@@ -144,8 +144,7 @@ def member(answer: Mapping[str, Any], name: str) -> Any:
         ResponseParserError: The answer lacks it.
     """
     if name not in answer:
-        message = f"the answer lacks {name}"
-        raise ResponseParserError(message)
+        raise ResponseParserError(f"the answer lacks {name}")
     return answer[name]
 
 
@@ -164,8 +163,7 @@ def refuse_damaged(
     if isinstance(exception, (KeyError, ValueError)) or (
         http_response and is_damaged(http_response)
     ):
-        message = "the answer is damaged"
-        raise ResponseParserError(message) from exception
+        raise ResponseParserError("the answer is damaged") from exception
 
 
 @contextmanager

@@ -41,7 +41,7 @@ _HEAD_NAMES: Final = {f"#{name}": name for name in HEAD_ATTRIBUTES}
 
 
 class DynamoDBTicketStore:
-    """Keeps tickets and idempotency keys in their two tables."""
+    """Keeps tickets and idempotency keys in their two tables; see `TicketStore`."""
 
     def __init__(
         self,
@@ -59,13 +59,7 @@ class DynamoDBTicketStore:
         self._canceled = client.exceptions.TransactionCanceledException
 
     def head(self, project_id: str) -> LastTicket:
-        """Return the item with the project's highest sort key, read consistently.
-
-        Raises:
-            StoreUnavailableError: DynamoDB throttled, failed or did not answer.
-            StoreRefusedError: A right or the table is missing.
-            DamagedSequenceError: The highest sort key is no ticket number.
-        """
+        """Return the item with the project's highest sort key, read consistently."""
         with translated("Query of the last number"):
             page = self._client.query(
                 TableName=self._tickets_table,
@@ -85,12 +79,7 @@ class DynamoDBTicketStore:
     def read_keys(
         self, keys: Collection[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return the recorded assignments, without keys that DynamoDB left out.
-
-        Raises:
-            StoreUnavailableError: DynamoDB throttled, failed or did not answer.
-            StoreRefusedError: A right or the table is missing.
-        """
+        """Return the recorded assignments, without keys that DynamoDB left out."""
         by_id = {key_id(key): key for key in keys}
         with translated("lookup of idempotency keys"):
             answer = self._client.batch_get_item(
@@ -108,13 +97,7 @@ class DynamoDBTicketStore:
     def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return the recorded assignments, read in a transaction.
-
-        Raises:
-            StoreUnavailableError: DynamoDB throttled, failed or did not answer.
-            StoreRefusedError: A right or the table is missing.
-            SequenceContentionError: Another transaction holds a key.
-        """
+        """Return the recorded assignments, read in a transaction."""
         action = "transactional lookup of idempotency keys"
         try:
             with translated(action):
@@ -140,11 +123,6 @@ class DynamoDBTicketStore:
 
         botocore gives every retry of the call the same ClientRequestToken, so an
         answer lost between them does not turn a success into a failed condition.
-
-        Raises:
-            StoreUnavailableError: DynamoDB throttled, failed or did not answer;
-                whether the block is committed is unknown.
-            StoreRefusedError: A right or a table is missing.
         """
         with translated("write of a block"):
             try:

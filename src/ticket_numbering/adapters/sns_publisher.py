@@ -26,11 +26,7 @@ class SNSPublisher:
     def publish(
         self, envelopes: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Publish the events, as long as there is time.
-
-        Returns:
-            The error of each event that SNS did not take, by event id.
-        """
+        """Publish the events, as long as there is time."""
         failures = send_all(
             [_entry(one, fifo=self._is_fifo) for one in envelopes],
             lambda batch: self._client.publish_batch(

@@ -58,11 +58,7 @@ class SQSDeadLetters:
     def send(
         self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
-        """Send the dead letters, as long as there is time.
-
-        Returns:
-            The error of each dead letter that SQS did not take, by message id.
-        """
+        """Send the dead letters, as long as there is time."""
         failures = send_all(
             [_entry(dead_letter, fifo=self._is_fifo) for dead_letter in dead_letters],
             lambda batch: self._client.send_message_batch(
@@ -112,9 +108,7 @@ def _fifo_parameters(record: SQSRecord) -> dict[str, str]:
 def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:
     """Return the reason's attributes, and those of the message that still fit.
 
-    Args:
-        dead_letter: A poison message, and why it is one.
-        room: Bytes that the body leaves; the reason is cut to fit, if that is enough.
+    The room is what the body leaves; the reason is cut to fit, if that is enough.
     """
     record = dead_letter.record
     kept = {

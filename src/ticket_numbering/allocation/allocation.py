@@ -70,10 +70,8 @@ class Allocator:
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
         """Return an allocation of a number to each key, in the order given.
 
-        Args:
-            project_id: The project of every request.
-            requests: Different requests; of those that share a key the first gets
-                the number, unless it is refused.
+        Of different requests that share a key the first gets the number, unless it is
+        refused.
         """
         cached = self.cache.head(project_id, self.now())
         return Allocation(project_id, list(requests), cached)

@@ -46,13 +46,9 @@ class Block:
         assigned_at: str,
         salt: Callable[[], str],
     ) -> "Block":
-        """Return the block of these requests; at least one, all of one project.
+        """Return the block of these requests behind the head, in their order.
 
-        Args:
-            head: The item before the first ticket.
-            requests: The requests, in the order of their numbers.
-            assigned_at: The date of each ticket.
-            salt: Returns a new salt at each call.
+        There is at least one, and all are of one project.
         """
         tickets: list[NewTicket] = []
         previous = head.chain
@@ -96,12 +92,9 @@ def take_block(
 ) -> Sequence[CreateTicket]:
     """Return the requests from the start that one block can hold.
 
-    A request that would get more than its `max_number` waits for the next block: an
-    earlier one may turn out to be a replay, and leave its number to it.
-
-    Args:
-        requests: At least one; the first accepts the first number.
-        first_number: The number of the first.
+    The first of them accepts the first number. A request that would get more than its
+    `max_number` waits for the next block: an earlier one may turn out to be a replay,
+    and leave its number to it.
     """
     size, length = 0, 0
     for number, request in enumerate(requests[:MAX_BLOCK_REQUESTS], first_number):

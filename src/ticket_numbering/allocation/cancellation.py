@@ -56,12 +56,9 @@ class NextStep:
 
 
 def next_step(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
-    """Decide by every reason, position by position.
+    """Decide by every reason, position by position: a slot for each request.
 
-    Args:
-        block: The cancelled block.
-        slots: One for each of its requests.
-        attempts: Those since the last progress, with this one.
+    The attempts are those since the last progress, with this one.
     """
     reasons = {slot.ticket for slot in slots} | {slot.key for slot in slots}
     step = NextStep(

@@ -126,13 +126,7 @@ def ticket_id(project_id: str, number: int) -> Fields:
 def ticket_item(
     request: CreateTicket, assignment: Assignment, salt: str | None = None
 ) -> Fields:
-    """Return the ticket, without the request's defaults.
-
-    Args:
-        request: The request.
-        assignment: The number that it has.
-        salt: The salt of the assignment's chain, if it has one.
-    """
+    """Return the ticket, without the request's defaults; no chain without its salt."""
     item = request.content() | {
         NUMBER: assignment.number,
         "priority": request.priority,
@@ -144,13 +138,7 @@ def ticket_item(
 
 
 def key_item(key: RequestKey, assignment: Assignment, expires_at: int | None) -> Fields:
-    """Return the record of a key.
-
-    Args:
-        key: The key.
-        assignment: The number that it has.
-        expires_at: When the record may be deleted, in epoch seconds; never if None.
-    """
+    """Return the record of a key, which expires at an epoch second, or never."""
     record: Fields = {
         RECORD_ID: key_id(key),
         **key._asdict(),

@@ -1,7 +1,7 @@
 """The events on the topic: a number is assigned, or a message is refused."""
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -55,6 +55,11 @@ COPIED: Final = {
 }
 """The fields of a request that its announcement copies: by name and type."""
 
+FACT: Final = Field(
+    description="The fact and its version; a breaking change gets a new one."
+)
+"""Describes the type of an event."""
+
 
 class CloudEvent(BaseModel):
     """The fields of every event on the topic; CloudEvents 1.0, JSON event format."""
@@ -66,9 +71,7 @@ class CloudEvent(BaseModel):
         description="The same in every repeat; drop repeats by source and id."
     )
     source: EventSource = Field(description="The stack that the event is from.")
-    type: str = Field(
-        description="The fact and its version; a breaking change gets a new one."
-    )
+    type: Annotated[str, FACT]
     datacontenttype: Literal["application/json"] = "application/json"
 
 
@@ -85,9 +88,8 @@ class TicketNumberAssigned(TicketEvent):
     Delivered at least once; repeats carry the same `id`, which is the ticket key.
     """
 
-    type: Literal["ticket-numbering.TicketNumberAssigned.v1"] = Field(
-        default="ticket-numbering.TicketNumberAssigned.v1",
-        description="The fact and its version; a breaking change gets a new one.",
+    type: Annotated[Literal["ticket-numbering.TicketNumberAssigned.v1"], FACT] = (
+        "ticket-numbering.TicketNumberAssigned.v1"
     )
     traceparent: str | SkipJsonSchema[None] = Field(
         default=None,
@@ -111,12 +113,7 @@ class TicketNumberAssigned(TicketEvent):
     ) -> "TicketNumberAssigned":
         """Build the event; a replay builds one of the same id and content.
 
-        Args:
-            request: The request.
-            assignment: The number that it has.
-            source: The stack, as a CloudEvents source.
-            padding: The digits that the number has for display, at least.
-            trace: `traceparent` and `tracestate` of the message that asks.
+        `padding` is of the number for display, and `trace` of the message that asks.
         """
         number, assigned_at = assignment.number, assignment.assigned_at
         key = ticket_key(request.project_id, number)
@@ -161,9 +158,8 @@ class TicketRefused(CloudEvent):
     the matter, whether it comes before or after.
     """
 
-    type: Literal["ticket-numbering.TicketRefused.v1"] = Field(
-        default="ticket-numbering.TicketRefused.v1",
-        description="The fact and its version; a breaking change gets a new one.",
+    type: Annotated[Literal["ticket-numbering.TicketRefused.v1"], FACT] = (
+        "ticket-numbering.TicketRefused.v1"
     )
     subject: str = Field(description="The project.")
     data: RefusedRequest

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -31,17 +31,17 @@ def json_object(body: str) -> dict[str, Any]:
         InvalidMessageError: It is not one, or repeats a name.
     """
     if not body.strip():
-        _refuse("body: empty")
+        raise InvalidMessageError("body: empty")
     if body.startswith("\ufeff"):
-        _refuse("body: starts with a byte-order mark")
+        raise InvalidMessageError("body: starts with a byte-order mark")
     try:
         parsed: Any = json.loads(body, object_pairs_hook=_unique, parse_int=_number)
     except json.JSONDecodeError as error:
-        _refuse(f"body: not JSON: {error}")
-    except RecursionError:
-        _refuse("body: nested too deeply")
+        raise InvalidMessageError(f"body: not JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidMessageError("body: nested too deeply") from error
     if not isinstance(parsed, dict):
-        _refuse("body: must be a JSON object")
+        raise InvalidMessageError("body: must be a JSON object")
     return parsed
 
 
@@ -53,7 +53,7 @@ def refuse_envelope(fields: Mapping[str, Any]) -> None:
     """
     for members, remedy in _ENVELOPES.items():
         if fields.keys() >= {*members}:
-            _refuse(f"body: {remedy}")
+            raise InvalidMessageError(f"body: {remedy}")
 
 
 def _number(digits: str) -> int | float:
@@ -65,13 +65,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in pairs:
         if name in fields:
-            _refuse(f"{shown(name)}: appears more than once")
+            raise InvalidMessageError(f"{shown(name)}: appears more than once")
         fields[name] = value
     return fields
-
-
-def _refuse(problem: str) -> NoReturn:
-    raise InvalidMessageError(problem)
 
 
 def shown(name: str) -> str:

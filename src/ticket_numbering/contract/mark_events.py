@@ -1,7 +1,7 @@
 """The events on the topic: a ticket is void, or has lost its text."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,7 +12,7 @@ from ticket_numbering.contract.dynamodb_items import (
     TIMES,
     VOIDED,
 )
-from ticket_numbering.contract.events import TicketEvent, ticket_key
+from ticket_numbering.contract.events import FACT, TicketEvent, ticket_key
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
 
 MAX_REASON: Final = 500
@@ -92,9 +92,8 @@ class TicketVoided(TicketMarked):
     """
 
     status = VOIDED
-    type: Literal["ticket-numbering.TicketVoided.v1"] = Field(
-        default="ticket-numbering.TicketVoided.v1",
-        description="The fact and its version; a breaking change gets a new one.",
+    type: Annotated[Literal["ticket-numbering.TicketVoided.v1"], FACT] = (
+        "ticket-numbering.TicketVoided.v1"
     )
     data: VoidedTicket
 
@@ -106,8 +105,7 @@ class TicketErased(TicketMarked):
     """
 
     status = ERASED
-    type: Literal["ticket-numbering.TicketErased.v1"] = Field(
-        default="ticket-numbering.TicketErased.v1",
-        description="The fact and its version; a breaking change gets a new one.",
+    type: Annotated[Literal["ticket-numbering.TicketErased.v1"], FACT] = (
+        "ticket-numbering.TicketErased.v1"
     )
     data: ErasedTicket

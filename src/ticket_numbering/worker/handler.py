@@ -11,12 +11,10 @@ from ticket_numbering.contract.errors import TransientError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.worker.observability import Metric, logger, metrics
 from ticket_numbering.worker.results import (
-    Assigned,
     Numbered,
     Poison,
     Refusal,
     Refused,
-    Replayed,
     Result,
     Retry,
 )
@@ -81,7 +79,7 @@ def _log(result: Result) -> None:
     if trace := result.record.trace:
         line["traceparent"] = trace["traceparent"]
     match result:
-        case Assigned() | Replayed():
+        case Numbered():
             line["ticket_key"] = result.event.id
             logger.info(result.message, extra=line)
         case Refused():

@@ -29,29 +29,30 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class Numbered:
+    """The request has its number, which is announced."""
+
+    message: ClassVar[str] = "record processed"
+
+    record: SQSRecord
+    request: CreateTicket
+    event: TicketNumberAssigned
+
+
+class Assigned(Numbered):
     """The request got its number now."""
 
+    __slots__ = ()
     outcome: ClassVar[str] = "assigned"
     metric: ClassVar[Metric] = Metric.ASSIGNED
-    message: ClassVar[str] = "record processed"
-
-    record: SQSRecord
-    request: CreateTicket
-    event: TicketNumberAssigned
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Numbered):
     """The request had its number before; the same event is announced again."""
 
+    __slots__ = ()
     outcome: ClassVar[str] = "replayed"
     metric: ClassVar[Metric] = Metric.REPLAYED
-    message: ClassVar[str] = "record processed"
-
-    record: SQSRecord
-    request: CreateTicket
-    event: TicketNumberAssigned
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,6 @@ class Retry:
     """If the message is refused, and that is not announced or not dead-lettered."""
 
 
-Numbered = Assigned | Replayed
 Result = Assigned | Replayed | Refused | Poison | Retry
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.messages import CreateTicket
 
 ATTRIBUTE_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,256}")
@@ -62,10 +63,9 @@ class SQSRecord:
         if not self.sent_at:
             return None
         try:
-            time = datetime.fromtimestamp(self.sent_at / 1000, UTC)
+            return timestamp(datetime.fromtimestamp(self.sent_at / 1000, UTC))
         except (OverflowError, ValueError):  # Only in an event made by hand.
             return None
-        return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     @property
     def sort_key(self) -> int:
@@ -103,8 +103,7 @@ class SQSRecord:
             PoisonMessageError: The record holds no valid CreateTicket.
         """
         if not isinstance(self.body, str):
-            problem = "body: missing"
-            raise InvalidMessageError(problem)
+            raise InvalidMessageError("body: missing")
         return CreateTicket.parse(self.body)
 
     def _text(self, name: str) -> str:

@@ -79,12 +79,7 @@ class Worker:
     """Makes the events of the stack."""
 
     def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
-        """Process the batch.
-
-        Args:
-            records: The records in the order of the event.
-            time_left: Seconds left of the invocation.
-        """
+        """Process the batch; its records are in the order of the event."""
         entries = [self._parse(record) for record in records]
         answers = Answers(entries, self.events, self.publisher, time_left, self.clock)
         answers.recorded = self._look_up_redelivered(answers.pending, time_left)

@@ -113,7 +113,7 @@ class TestQueries:
     ) -> None:
         query = (EXAMPLES / "latest_numbers.query").read_text("utf-8")
 
-        found = {one.outcome for one in get_args(Numbered)}
+        found = {one.outcome for one in RESULTS if issubclass(one, Numbered)}
         assert values(query, "outcome") == found
 
 
