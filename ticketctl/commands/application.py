@@ -1,7 +1,7 @@
-"""The application without its commands: the stack, and the options they share."""
+"""The application without its commands: the stack, and how a command is declared."""
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -20,9 +20,6 @@ TICKETS: Final = "Tickets"
 SEQUENCES: Final = "Number sequences"
 OPERATIONS: Final = "The running system"
 LOCAL: Final = "On this machine, without an AWS account"
-
-MAX_NUMBER: Final = 10**15
-"""The contract's; its import takes longer than all of `--version`."""
 
 _PLACE: Final = ("stack", "region", "profile")
 """The options that lead to a stack, which stand before the command."""
@@ -115,13 +112,6 @@ app = typer.Typer(
     epilog=_STATUSES,
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
-TicketKey = Annotated[
-    str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
-
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - as Typer calls it.
     if wanted:
@@ -174,14 +164,17 @@ def called(ctx: typer.Context) -> str:
     return " ".join(["ticketctl", *named])
 
 
-def completed_by(words: Collection[str]) -> Callable[[str], list[str]]:
-    """Return what completes the beginning of a word on Tab."""
-    return lambda incomplete: [one for one in words if one.startswith(incomplete)]
+def command(where: str | typer.Typer, *examples: str) -> Callable[[Function], Function]:
+    """Declare a command by the name of its function, in a panel of the help or a group.
 
-
-def command(
-    name: str, panel: str | None, *examples: str, of: typer.Typer = app
-) -> Callable[[Function], Function]:
-    """Declare a command of a panel of the help, whose own help ends with examples."""
+    Its own help ends with the examples.
+    """
+    of, panel = (app, where) if isinstance(where, str) else (where, None)
     shown = "Examples:\n\n" + "\n\n".join(f"$ {line}" for line in examples)
-    return of.command(name, cls=Command, rich_help_panel=panel, epilog=shown)
+
+    def declared(function: Function) -> Function:
+        name = function.__name__.strip("_").replace("_", "-")
+        declare = of.command(name, cls=Command, rich_help_panel=panel, epilog=shown)
+        return declare(function)
+
+    return declared

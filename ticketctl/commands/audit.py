@@ -8,15 +8,14 @@ import typer
 
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import print_json, spinner
-from ticketctl.commands.application import SEQUENCES, Json, command, stack_of
-from ticketctl.commands.export import Rate, TicketsTable
+from ticketctl.commands.application import SEQUENCES, command, stack_of
+from ticketctl.commands.options import Json, Rate, TicketsTable
 
 if TYPE_CHECKING:
     from ticketctl.audit.heads import Head
 
 
 @command(
-    "audit",
     SEQUENCES,
     "ticketctl audit",
     "ticketctl audit --project PROJ --project OPS",

@@ -8,16 +8,8 @@ import typer
 
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import console, print_json
-from ticketctl.commands.application import (
-    OPERATIONS,
-    Group,
-    Json,
-    Yes,
-    app,
-    command,
-    completed_by,
-    stack_of,
-)
+from ticketctl.commands.application import OPERATIONS, Group, app, command, stack_of
+from ticketctl.commands.options import Json, Yes, completed_by
 from ticketctl.dead_letters import REASONS
 
 MAX_RATE: Final = 500
@@ -55,12 +47,7 @@ Save = Annotated[
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 
 
-@command(
-    "list",
-    None,
-    "ticketctl dead-letters list --reason InvalidMessageError",
-    of=dead_letters,
-)
+@command(dead_letters, "ticketctl dead-letters list --reason InvalidMessageError")
 def list_(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     *,
@@ -86,12 +73,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option.
     print_list(stack_of(ctx), selection, limit, as_json=as_json)
 
 
-@command(
-    "show",
-    None,
-    "ticketctl dead-letters show 1f6c --raw > body.json",
-    of=dead_letters,
-)
+@command(dead_letters, "ticketctl dead-letters show 1f6c --raw > body.json")
 def show(
     ctx: typer.Context,
     message_id: Id,
@@ -116,11 +98,9 @@ def show(
 
 
 @command(
-    "redrive",
-    None,
+    dead_letters,
     "ticketctl dead-letters redrive --all --rate 50",
     "ticketctl dead-letters redrive --reason received-too-often --yes",
-    of=dead_letters,
 )
 def redrive(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
@@ -152,11 +132,9 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
 
 
 @command(
-    "edit",
-    None,
+    dead_letters,
     "ticketctl dead-letters show 1f6c --raw > body.json",
     "ticketctl dead-letters edit 1f6c --body body.json",
-    of=dead_letters,
 )
 def edit(
     ctx: typer.Context,
@@ -184,10 +162,8 @@ def edit(
 
 
 @command(
-    "delete",
-    None,
+    dead_letters,
     "ticketctl dead-letters delete --project TEST --save dead-letters.jsonl",
-    of=dead_letters,
 )
 def delete(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,

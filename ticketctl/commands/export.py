@@ -8,18 +8,13 @@ import typer
 from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.cli.output import console, counted, print_json_line, remark, spinner
 from ticketctl.commands.application import TICKETS, command, stack_of
-
-Rate = Annotated[int | None, typer.Option(min=1, help="Read units a second, at most.")]
-TicketsTable = Annotated[
-    str | None, typer.Option(help="Another table of tickets: a restored one, say.")
-]
+from ticketctl.commands.options import Rate, TicketsTable
 
 STEP: Final = 100
 """Items between two updates of the progress."""
 
 
 @command(
-    "export",
     TICKETS,
     "ticketctl export > tickets.jsonl",
     "ticketctl export --project PROJ --project OPS | jq -r .title",

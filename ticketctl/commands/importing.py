@@ -7,19 +7,18 @@ import typer
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, with_progress
 from ticketctl.cli.prompts import confirm
-from ticketctl.commands.application import SEQUENCES, Yes, called, command, stack_of
-from ticketctl.commands.send import Encoding, File, FileFormat
+from ticketctl.commands.application import SEQUENCES, called, command, stack_of
+from ticketctl.commands.options import Encoding, File, FileFormat, Yes
 
 
 @command(
-    "import",
     SEQUENCES,
     "ticketctl import tickets.jsonl --dry-run",
     'ticketctl import jira.csv --map "Issue key=key" --map Summary=title',
     "jq -c '.issues[]' export.json | ticketctl import - --project PROJ --yes",
     "ticketctl import tickets.jsonl --verify",
 )
-def import_tickets(  # noqa: PLR0913 - one parameter for each option.
+def import_(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     file: File,
     *,

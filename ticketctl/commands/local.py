@@ -18,9 +18,7 @@ Fifo = Annotated[
 ]
 
 
-@command(
-    "run", LOCAL, "ticketctl run", "ticketctl run my.jsonl", "ticketctl run --fifo"
-)
+@command(LOCAL, "ticketctl run", "ticketctl run my.jsonl", "ticketctl run --fifo")
 def run(
     ctx: typer.Context,
     file: Annotated[
@@ -38,7 +36,7 @@ def run(
     raise typer.Exit(Status.OK if clean else Status.FOUND)
 
 
-@command("up", LOCAL, "ticketctl up", "ticketctl up --fifo")
+@command(LOCAL, "ticketctl up", "ticketctl up --fifo")
 def up(ctx: typer.Context, *, fifo: Fifo = False) -> None:
     """Start the whole system and keep it up, for `sam local invoke` too.
 
@@ -47,7 +45,7 @@ def up(ctx: typer.Context, *, fifo: Fifo = False) -> None:
     _session(ctx).up(fifo=fifo)
 
 
-@command("sample", LOCAL, "ticketctl sample 1000 --poison 3 > tickets.jsonl")
+@command(LOCAL, "ticketctl sample 1000 --poison 3 > tickets.jsonl")
 def sample(
     number: Annotated[int, typer.Argument(min=1, help="Number of messages.")] = 1000,
     *,

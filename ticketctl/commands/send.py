@@ -7,29 +7,17 @@ import typer
 
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json_line
-from ticketctl.commands.application import (
+from ticketctl.commands.application import TICKETS, command, stack_of
+from ticketctl.commands.options import (
     MAX_NUMBER,
-    TICKETS,
+    Encoding,
+    File,
+    FileFormat,
     Json,
-    command,
     completed_by,
-    stack_of,
 )
-from ticketctl.files import Format
 
 PRIORITIES: Final = ("low", "medium", "high", "urgent")
-
-File = Annotated[
-    str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
-]
-FileFormat = Annotated[
-    Format | None,
-    typer.Option("--format", help="File format; default: by suffix, else jsonl."),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(help="Of the file, such as cp1252 or utf-16; default: UTF-8."),
-]
 
 Wait = Annotated[
     bool,
@@ -47,7 +35,6 @@ Timeout = Annotated[
 
 
 @command(
-    "send",
     TICKETS,
     'ticketctl send --project WEB --title "Login page flickers" --wait',
     'ticketctl send --project WEB --title "Dates lack a zone" --key form-7f3a',
@@ -112,7 +99,6 @@ def send(  # noqa: PLR0913 - one parameter for each option.
 
 
 @command(
-    "send-file",
     TICKETS,
     "ticketctl send-file tickets.jsonl --dry-run",
     "ticketctl send-file tickets.csv --project WEB --rate 100 --wait",

@@ -7,22 +7,13 @@ import typer
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, remark, visible
 from ticketctl.cli.prompts import confirm
-from ticketctl.commands.application import (
-    MAX_NUMBER,
-    SEQUENCES,
-    Project,
-    TicketKey,
-    Yes,
-    command,
-    stack_of,
-)
+from ticketctl.commands.application import SEQUENCES, command, stack_of
+from ticketctl.commands.options import MAX_NUMBER, Project, TicketKey, Yes
 
 Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 
 
-@command(
-    "seed", SEQUENCES, 'ticketctl seed PROJ --last 1234 --reason "moved from Jira"'
-)
+@command(SEQUENCES, 'ticketctl seed PROJ --last 1234 --reason "moved from Jira"')
 def seed(
     ctx: typer.Context,
     project: Project,
@@ -72,7 +63,7 @@ def seed(
         raise typer.Exit(Status.FOUND)
 
 
-@command("void", SEQUENCES, 'ticketctl void PROJ-42 --reason "duplicate of PROJ-41"')
+@command(SEQUENCES, 'ticketctl void PROJ-42 --reason "duplicate of PROJ-41"')
 def void(
     ctx: typer.Context,
     ticket_key: TicketKey,
@@ -91,9 +82,7 @@ def void(
     _mark(ctx, ticket_key, VOIDED, reason, yes=yes)
 
 
-@command(
-    "erase", SEQUENCES, 'ticketctl erase PROJ-42 --reason "request of the person named"'
-)
+@command(SEQUENCES, 'ticketctl erase PROJ-42 --reason "request of the person named"')
 def erase(
     ctx: typer.Context,
     ticket_key: TicketKey,
@@ -115,12 +104,11 @@ def erase(
 
 
 @command(
-    "announce",
     SEQUENCES,
     "ticketctl announce --project PROJ --from 1200 --to 1350 --dry-run",
     "ticketctl announce --project PROJ --from 1200 --rate 20",
 )
-def announce_again(  # noqa: PLR0913 - one parameter for each option.
+def announce(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     *,
     project: Annotated[str, typer.Option(help="The project.")],

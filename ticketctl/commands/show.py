@@ -7,15 +7,8 @@ import typer
 from ticketctl.aws import HIGHEST
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
-from ticketctl.commands.application import (
-    TICKETS,
-    Json,
-    Project,
-    TicketKey,
-    called,
-    command,
-    stack_of,
-)
+from ticketctl.commands.application import TICKETS, called, command, stack_of
+from ticketctl.commands.options import Json, Project, TicketKey
 
 Evidence = Annotated[
     bool,
@@ -24,7 +17,6 @@ Evidence = Annotated[
 
 
 @command(
-    "show",
     TICKETS,
     "ticketctl show PROJ-42",
     "ticketctl show PROJ-42 --json | jq .title",
@@ -54,13 +46,12 @@ def show(
 
 
 @command(
-    "list",
     TICKETS,
     "ticketctl list PROJ",
     "ticketctl list PROJ --limit 100 --before 4200",
     "ticketctl list PROJ --json | jq -r .title",
 )
-def list_tickets(
+def list_(
     ctx: typer.Context,
     project: Project,
     *,
@@ -98,7 +89,6 @@ def list_tickets(
 
 
 @command(
-    "find",
     TICKETS,
     "ticketctl find PROJ form-7f3a",
     "ticketctl find PROJ form-7f3a --json",

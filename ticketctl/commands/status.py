@@ -7,11 +7,11 @@ import typer
 
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import print_json, print_line, remark
-from ticketctl.commands.application import OPERATIONS, Json, command, stack_of
+from ticketctl.commands.application import OPERATIONS, command, stack_of
+from ticketctl.commands.options import Json
 
 
 @command(
-    "status",
     OPERATIONS,
     "ticketctl status",
     "ticketctl status --check || page-on-call",
@@ -54,7 +54,6 @@ def status(
 
 
 @command(
-    "env",
     OPERATIONS,
     "ticketctl env",
     'eval "${TICKETCTL_UNSET-}"; '

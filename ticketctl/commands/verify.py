@@ -10,7 +10,8 @@ import typer
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
-from ticketctl.commands.application import OPERATIONS, Json, Yes, command, stack_of
+from ticketctl.commands.application import OPERATIONS, command, stack_of
+from ticketctl.commands.options import Json, Yes
 
 if TYPE_CHECKING:
     from ticketctl.aws.stack import Stack
@@ -26,7 +27,6 @@ PATIENCE_SECONDS: Final = 240
 
 
 @command(
-    "verify",
     OPERATIONS,
     "ticketctl verify",
     "ticketctl --stack staging verify --count 1000 --yes --json",

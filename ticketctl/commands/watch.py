@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import Status
-from ticketctl.commands.application import TICKETS, Json, command, stack_of
+from ticketctl.commands.application import TICKETS, command, stack_of
+from ticketctl.commands.options import Json
 
 
 @command(
-    "watch",
     TICKETS,
     "ticketctl watch",
     "ticketctl watch --project WEB --project API",

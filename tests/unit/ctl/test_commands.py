@@ -18,6 +18,9 @@ from ticketctl.cli.errors import Status
 END_TO_END: Final = ROOT / "tests/e2e/ctl"
 
 
+SHARED: Final = {"__init__", "application", "options"}
+
+
 def test_module_of_a_command_is_imported() -> None:
     init = Path(commands.__file__)
     imported = {
@@ -28,7 +31,7 @@ def test_module_of_a_command_is_imported() -> None:
     }
     modules = {path.stem for path in init.parent.glob("*.py")}
 
-    assert imported == modules - {"__init__", "application"}
+    assert imported == modules - SHARED
 
 
 def test_package_of_work_has_the_name_of_its_command_module() -> None:
@@ -36,7 +39,7 @@ def test_package_of_work_has_the_name_of_its_command_module() -> None:
     modules = {path.stem for path in folder.glob("*.py")}
     packages = {path.parent.name for path in folder.parent.glob("*/__init__.py")}
 
-    assert modules - {"__init__", "application"} <= packages
+    assert modules - SHARED <= packages
 
 
 def called(node: ast.AST) -> str | None:
