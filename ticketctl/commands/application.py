@@ -63,44 +63,35 @@ def _explain(command: Any, ctx: Any, option: str) -> None:
         ctx.fail(f"write {name.upper()} without {option}")
 
 
-class Command(TyperCommand):
-    """A command that takes each option once, but for those that can be repeated."""
+class _Strict:
+    """Stands before a class of Typer; takes an option once if it cannot be repeated."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Show the help, and pages where the reader has them."""
-        self.help = str(self.help).replace("docs/", docs())
-        super().format_help(ctx, formatter)
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; flags show no type in the help: they take no value."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return parameters
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the arguments from the command line."""
         _refuse_repeats(self, ctx, args)
-        return super().parse_args(ctx, args)
+        rest: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
+        return rest
 
 
-class Group(TyperGroup):
-    """Commands whose flags show no type in the help: they take no value."""
+class Command(_Strict, TyperCommand):
+    """A command, whose help names the pages where the reader has them."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the arguments up to the command from the command line."""
-        _refuse_repeats(self, ctx, args)
-        return super().parse_args(ctx, args)
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the group's own parameters."""
-        return _untyped(super().get_params(ctx))
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command."""
-        command = super().get_command(ctx, cmd_name)
-        _untyped(command.get_params(ctx) if command else [])
-        return command
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the help."""
+        self.help = str(self.help).replace("docs/", docs())
+        super().format_help(ctx, formatter)
 
 
-def _untyped(parameters: list[Any]) -> list[Any]:
-    for parameter in parameters:
-        if getattr(parameter, "is_flag", False):
-            parameter.metavar = ""
-    return parameters
+class Group(_Strict, TyperGroup):
+    """A group of commands."""
 
 
 app = typer.Typer(

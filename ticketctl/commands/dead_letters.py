@@ -25,13 +25,10 @@ Ids = Annotated[
     list[str] | None,
     typer.Argument(metavar="ID", help="Message ids, or their starts."),
 ]
-Project = Annotated[
-    str | None, typer.Option("--project", help="Only those of this project.")
-]
+Project = Annotated[str | None, typer.Option(help="Only those of this project.")]
 Reason = Annotated[
     str | None,
     typer.Option(
-        "--reason",
         help="Only those with this ErrorType, or received-too-often.",
         autocompletion=completed_by(REASONS),
     ),
@@ -39,7 +36,6 @@ Reason = Annotated[
 Save = Annotated[
     Path | None,
     typer.Option(
-        "--save",
         metavar="FILE",
         help="Write what is deleted to a new file first, as JSONL.",
     ),
@@ -56,8 +52,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option.
     ] = 100,
     project: Project = None,
     key: Annotated[
-        str | None,
-        typer.Option("--key", help="Only those with this idempotency key."),
+        str | None, typer.Option(help="Only those with this idempotency key.")
     ] = None,
     reason: Reason = None,
     as_json: Json = False,

@@ -14,18 +14,13 @@ MISSING: Final = "MISSING"
 
 NO_DATA: Final = "INSUFFICIENT_DATA"
 
-_GONE: Final[Mapping[str, Any]] = {
-    "StateValue": MISSING,
-    "StateUpdatedTimestamp": None,
-    "ActionsEnabled": False,
-}
 _REASON_WIDTH: Final = 200
 _MAX_NAMED: Final = 2
 """Alarms without data that are named; JSON has them all."""
 
 
-def alarms_of(stack: System, created: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield each alarm that the stack created, whether it is still there or not.
+def alarms_of(stack: System, created: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return each alarm that the stack created, whether it is still there or not.
 
     `created` has their names, by those in the template.
     """
@@ -34,20 +29,25 @@ def alarms_of(stack: System, created: Mapping[str, str]) -> Iterator[dict[str, A
         pages = stack.client("cloudwatch").get_paginator("describe_alarms")
         for page in pages.paginate(AlarmNames=[*created.values()]):
             found |= {alarm["AlarmName"]: alarm for alarm in page["MetricAlarms"]}
-    for logical_id, name in created.items():
-        yield {"name": logical_id} | _described(found.get(name, _GONE))
+    return [
+        {"name": logical_id} | _described(found.get(name, {}))
+        for logical_id, name in created.items()
+    ]
 
 
-def addresses_of(stack: System, topic_arns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the subscriptions to the stack's own alarm topic."""
+def addresses_of(stack: System, topic_arns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the subscriptions to the stack's own alarm topic."""
     pages = stack.client("sns").get_paginator("list_subscriptions_by_topic")
-    for topic_arn in topic_arns:
-        for page in pages.paginate(TopicArn=topic_arn):
-            for subscription in page["Subscriptions"]:
-                # Else the ARN is `PendingConfirmation` or `Deleted`.
-                is_confirmed = subscription["SubscriptionArn"].startswith("arn:")
-                address = subscription["Endpoint"]
-                yield {"address": address, "confirmed": is_confirmed}
+    return [
+        {
+            "address": one["Endpoint"],
+            # Else the ARN is `PendingConfirmation` or `Deleted`.
+            "confirmed": one["SubscriptionArn"].startswith("arn:"),
+        }
+        for topic_arn in topic_arns
+        for page in pages.paginate(TopicArn=topic_arn)
+        for one in page["Subscriptions"]
+    ]
 
 
 def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -106,11 +106,11 @@ def address_problems(
 
 
 def _described(alarm: Mapping[str, Any]) -> dict[str, Any]:
-    since = alarm["StateUpdatedTimestamp"]
+    since = alarm.get("StateUpdatedTimestamp")
     return {
-        "state": alarm["StateValue"],
+        "state": alarm.get("StateValue", MISSING),
         "since": since and utc(since),
         "reason": alarm.get("StateReason", ""),
-        "actions_enabled": alarm["ActionsEnabled"],
+        "actions_enabled": alarm.get("ActionsEnabled", False),
         "notifies": bool(alarm.get("AlarmActions")),
     }

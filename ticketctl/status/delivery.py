@@ -18,19 +18,17 @@ def mappings_of(stack: System, ids: Iterable[str]) -> list[dict[str, Any]]:
     get = stack.client("lambda").get_event_source_mapping
     found = [_found(get, UUID=mapping_id) for mapping_id in ids]
     return [
-        {
-            "state": mapping.get("State", MISSING),
-            "function_arn": mapping.get("FunctionArn"),
-        }
-        for mapping in found
+        {"state": one.get("State", MISSING), "function_arn": one.get("FunctionArn")}
+        for one in found
     ]
 
 
 def aliases_of(stack: System, arns: Iterable[str]) -> list[dict[str, Any]]:
     """Return the version of each alias, and the weights of others in a canary."""
     get = stack.client("lambda").get_alias
-    function_name = stack.outputs["WorkerFunctionName"]
     names = [arn.rpartition(":")[2] for arn in arns]
+    function = stack.outputs["WorkerFunctionName"]
+    found = {name: _found(get, FunctionName=function, Name=name) for name in names}
     return [
         {
             "name": name,
@@ -40,8 +38,7 @@ def aliases_of(stack: System, arns: Iterable[str]) -> list[dict[str, Any]]:
                 "AdditionalVersionWeights", {}
             ),
         }
-        for name in names
-        for alias in [_found(get, FunctionName=function_name, Name=name)]
+        for name, alias in found.items()
     ]
 
 

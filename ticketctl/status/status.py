@@ -55,12 +55,12 @@ class Questions:
     silent: set[str] = field(default_factory=set)
     """The services that do not answer; each next wait would be as long."""
 
-    def ask(self, service: str, question: Callable[[], Any]) -> Any:
+    def ask(self, service: str, question: Callable[..., Any], *about: Any) -> Any:
         """Return the answer of a service; None if it gives none."""
         if service in self.silent:
             return None
         try:
-            return question()
+            return question(*about)
         except AWS_ERRORS as error:
             if is_no_answer(error):
                 self.silent.add(service)
@@ -77,23 +77,21 @@ class Questions:
 def status_of(stack: Stack) -> dict[str, Any]:
     """Ask AWS; return its answers as `--json` prints them, None for what is unknown."""
     questions = Questions()
-    created = questions.ask("CloudFormation", lambda: _created(stack))
+    ask = questions.ask
+    created = ask("CloudFormation", _created, stack)
     own = created or defaultdict[str, dict[str, str]](dict)
     topics = {*own["AWS::SNS::Topic"].values()}
     alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
-    alarms, ids = own["AWS::CloudWatch::Alarm"], own["AWS::Lambda::EventSourceMapping"]
-    aliases = own["AWS::Lambda::Alias"].values()
-    sections: dict[str, tuple[str, Callable[[], Any]]] = {
-        "dead_letters": ("SQS", lambda: messages_on(stack, "DeadLetterQueueUrl")),
-        "queue": ("SQS", lambda: message_counts(stack, "CreateTicketQueueUrl")),
-        "oldest_message": ("CloudWatch", lambda: oldest_message(stack)),
-        "mappings": ("Lambda", lambda: mappings_of(stack, ids.values())),
-        "aliases": ("Lambda", lambda: aliases_of(stack, aliases)),
-        "alarms": ("CloudWatch", lambda: [*alarms_of(stack, alarms)]),
-        "alarm_addresses": ("SNS", lambda: [*addresses_of(stack, alarm_topics)]),
+    mapping_ids = own["AWS::Lambda::EventSourceMapping"].values()
+    found = {
+        "queue": ask("SQS", message_counts, stack, "CreateTicketQueueUrl"),
+        "oldest_message": ask("CloudWatch", oldest_message, stack),
+        "dead_letters": ask("SQS", messages_on, stack, "DeadLetterQueueUrl"),
+        "mappings": ask("Lambda", mappings_of, stack, mapping_ids),
+        "aliases": ask("Lambda", aliases_of, stack, own["AWS::Lambda::Alias"].values()),
+        "alarms": ask("CloudWatch", alarms_of, stack, own["AWS::CloudWatch::Alarm"]),
+        "alarm_addresses": ask("SNS", addresses_of, stack, alarm_topics),
     }
-    found = dict.fromkeys(("queue", "oldest_message", "dead_letters"))
-    found |= {name: questions.ask(*asked) for name, asked in sections.items()}
     if created is None:
         found |= dict.fromkeys(_OF_STACK)
         unknown = ", ".join(_OF_STACK).replace("_", " ")

@@ -4,7 +4,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Final
@@ -101,17 +101,11 @@ def temporary_queue(
     queue_url, queue_arn = create_queue(
         stack, name, MessageRetentionPeriod=str(_RETENTION_SECONDS)
     )
-    subscription_arn = None
-    try:
+    with ExitStack() as end:  # Each of them, whatever becomes of the other.
+        end.callback(_delete_queue, stack, queue_url)
         sleep(_USABLE_AFTER_SECONDS)
-        subscription_arn = subscribe_queue(stack, queue_arn)
+        end.callback(_unsubscribe, stack, subscribe_queue(stack, queue_arn))
         yield queue_url
-    finally:
-        try:
-            if subscription_arn:
-                _unsubscribe(stack, subscription_arn)
-        finally:
-            _delete_queue(stack, queue_url)
 
 
 def name_start(stack: System) -> str:
