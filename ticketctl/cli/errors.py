@@ -5,20 +5,13 @@ from typing import ClassVar
 
 
 class Status(IntEnum):
-    """Exit statuses of every command."""
+    """Exit statuses of every command; `ticketctl --help` says what they mean."""
 
     OK = 0
-    FOUND = 1
-    """Done, but something was wrong or not found; or nobody read all of the output.
-
-    Typer and rich end with it when the reader of a pipe is gone.
-    """
+    FOUND = 1  # Typer and rich, too, end with it when the reader of a pipe is gone.
     USAGE = 2
-    """Not done: a wrong option or file, or something is missing on this machine."""
     CLOUD = 3
-    """Not done: AWS cannot be reached, or refuses: for credentials or rights, say."""
-    INTERRUPTED = 130
-    """Ctrl-C, as a shell reports it."""
+    INTERRUPTED = 130  # As a shell reports Ctrl-C.
 
 
 class ToolError(Exception):

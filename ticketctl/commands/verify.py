@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 from secrets import token_hex
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -12,12 +12,6 @@ from ticketctl.cli.output import counted, print_json, remark
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import OPERATIONS, command, stack_of
 from ticketctl.commands.options import Json, Yes
-
-if TYPE_CHECKING:
-    from ticketctl.aws.stack import Stack
-    from ticketctl.verify.run import Run
-    from ticketctl.verify.sample import Messages
-    from ticketctl.verify.verdict import Verdict
 
 PROJECT_START: Final = "VERIFY-"
 """Of the projects that subscribers can leave out."""
@@ -59,7 +53,9 @@ def verify(
     """
     from ticketctl.aws.stack import limits_of, place_of
     from ticketctl.verify.report import print_run, print_times, run_json
+    from ticketctl.verify.run import Run
     from ticketctl.verify.sample import sample_messages
+    from ticketctl.watch.watching import temporary_queue
 
     stack = stack_of(ctx)
     started = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
@@ -72,32 +68,17 @@ def verify(
         f"every subscriber, and kept for ever, as project {project}. Go on?",
         yes=yes,
     )
-    run, verdict = _follow(stack, project, count, messages, timeout)
-    if as_json:
-        print_json({"project_id": project, **run_json(run, verdict)})
-    else:
-        print_times(run)
-        print_run(run, verdict, is_sample=True)
-        remark(f"the tickets and key records of {project} stay in the tables")
-    raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)
-
-
-def _follow(
-    stack: "Stack", project: str, count: int, messages: "Messages", patience: float
-) -> tuple["Run", "Verdict"]:
-    from ticketctl.verify.run import Run
-    from ticketctl.watch.watching import temporary_queue
-
     first, *others = messages.first
     with temporary_queue(stack) as queue_url:
         run = Run(stack, queue_url)
         try:
             remark("sending a ticket again and again until it is announced")
-            if not run.probe(first, patience):
-                return run, run.verdict()
-            tickets = counted(count, "ticket")
-            remark(f"sending {tickets} of {project}, and requests to refuse")
-            return run, run.follow(replace(messages, first=others), patience)
+            if run.probe(first, timeout):
+                tickets = counted(count, "ticket")
+                remark(f"sending {tickets} of {project}, and requests to refuse")
+                verdict = run.follow(replace(messages, first=others), timeout)
+            else:
+                verdict = run.verdict()
         except BaseException:  # Ctrl-C as well.
             remark(
                 f"dead letters of {project} may come to the dead-letter "
@@ -105,3 +86,10 @@ def _follow(
                 "ticketctl dead-letters list"
             )
             raise
+    if as_json:
+        print_json({"project_id": project, **run_json(run, verdict)})
+    else:
+        print_times(run)
+        print_run(run, verdict, is_sample=True)
+        remark(f"the tickets and key records of {project} stay in the tables")
+    raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)

@@ -30,7 +30,7 @@ def alarms_of(stack: System, created: Mapping[str, str]) -> list[dict[str, Any]]
         for page in pages.paginate(AlarmNames=[*created.values()]):
             found |= {alarm["AlarmName"]: alarm for alarm in page["MetricAlarms"]}
     return [
-        {"name": logical_id} | _described(found.get(name, {}))
+        _described(logical_id, found.get(name, {}))
         for logical_id, name in created.items()
     ]
 
@@ -105,9 +105,10 @@ def address_problems(
             yield f"{address} has not confirmed its subscription: it gets no alarm"
 
 
-def _described(alarm: Mapping[str, Any]) -> dict[str, Any]:
+def _described(name: str, alarm: Mapping[str, Any]) -> dict[str, Any]:
     since = alarm.get("StateUpdatedTimestamp")
     return {
+        "name": name,
         "state": alarm.get("StateValue", MISSING),
         "since": since and utc(since),
         "reason": alarm.get("StateReason", ""),

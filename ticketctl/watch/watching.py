@@ -96,7 +96,7 @@ def temporary_queue(
     watch removes the queue and its subscription once they are a day old.
     """
     _check_right_to_unsubscribe(stack)
-    _remove_leftovers(stack)
+    remove_leftovers(stack, time.time())
     name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"
     queue_url, queue_arn = create_queue(
         stack, name, MessageRetentionPeriod=str(_RETENTION_SECONDS)
@@ -113,18 +113,25 @@ def name_start(stack: System) -> str:
     return f"{stack.name[: _MAX_NAME - _LONGEST_END]}-watch-"
 
 
-def remove_old(stack: System, now: float) -> None:
-    """Remove the stack's temporary queues and subscriptions that are over a day old."""
-    pages: Any = stack.client("sns").get_paginator("list_subscriptions_by_topic")
-    for page in pages.paginate(TopicArn=stack.outputs["AssignmentsTopicArn"]):
-        for subscription in page["Subscriptions"]:
-            if _is_old(stack, subscription["Endpoint"].rpartition(":")[2], now):
-                _unsubscribe(stack, subscription["SubscriptionArn"])
-    pages = stack.client("sqs").get_paginator("list_queues")
-    for page in pages.paginate(QueueNamePrefix=name_start(stack)):
-        for queue_url in page.get("QueueUrls", []):
-            if _is_old(stack, queue_url.rpartition("/")[2], now):
-                _delete_queue(stack, queue_url)
+def remove_leftovers(stack: System, now: float) -> None:
+    """Remove the stack's temporary queues and subscriptions that are over a day old.
+
+    A failure does not end the watch.
+    """
+    try:
+        pages: Any = stack.client("sns").get_paginator("list_subscriptions_by_topic")
+        for page in pages.paginate(TopicArn=stack.outputs["AssignmentsTopicArn"]):
+            for subscription in page["Subscriptions"]:
+                if _is_old(stack, subscription["Endpoint"].rpartition(":")[2], now):
+                    _unsubscribe(stack, subscription["SubscriptionArn"])
+        pages = stack.client("sqs").get_paginator("list_queues")
+        for page in pages.paginate(QueueNamePrefix=name_start(stack)):
+            for queue_url in page.get("QueueUrls", []):
+                if _is_old(stack, queue_url.rpartition("/")[2], now):
+                    _delete_queue(stack, queue_url)
+    except (BotoCoreError, ClientError) as error:
+        why = visible(str(explained(error)))
+        remark(f"leftover queues are not removed: {why}")
 
 
 def _is_old(stack: System, queue_name: str, now: float) -> bool:
@@ -144,15 +151,6 @@ def _check_right_to_unsubscribe(stack: System) -> None:
     except ClientError as error:
         if is_refused(error):
             raise
-
-
-def _remove_leftovers(stack: System) -> None:
-    """Remove the leftovers of other watches; a failure does not end this one."""
-    try:
-        remove_old(stack, time.time())
-    except (BotoCoreError, ClientError) as error:
-        why = visible(str(explained(error)))
-        remark(f"leftover queues are not removed: {why}")
 
 
 def _unsubscribe(stack: System, subscription_arn: str) -> None:

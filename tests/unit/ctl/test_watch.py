@@ -24,7 +24,7 @@ from ticketctl.watch.watching import (
     MAX_AGE_SECONDS,
     Screen,
     name_start,
-    remove_old,
+    remove_leftovers,
     temporary_queue,
 )
 
@@ -180,7 +180,7 @@ class TestTemporaryQueue:
         services.sqs.before["delete_queue"] = [queues.popitem]
         services.sns.before["unsubscribe"] = [subscriptions.popitem]
 
-        remove_old(stack, NOW)
+        remove_leftovers(stack, NOW)
 
         assert [*queues] == others
         assert [*subscriptions.values()] == [f"{QUEUES}:{name}" for name in others]
