@@ -67,11 +67,11 @@ class _Strict:
     """Stands before a class of Typer; takes an option once if it cannot be repeated."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters; flags show no type in the help: they take no value."""
+        """Return the parameters; flags have no opposite, and no type in the help."""
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
-                parameter.metavar = ""
+                parameter.metavar, parameter.secondary_opts = "", []
         return parameters
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

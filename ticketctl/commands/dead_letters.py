@@ -74,7 +74,7 @@ def show(
     message_id: Id,
     *,
     raw: Annotated[
-        bool, typer.Option("--raw", help="Print the body alone, byte for byte.")
+        bool, typer.Option(help="Print the body alone, byte for byte.")
     ] = False,
     as_json: Json = False,
 ) -> None:

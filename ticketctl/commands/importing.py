@@ -46,7 +46,6 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     fit: Annotated[
         bool,
         typer.Option(
-            "--fit",
             help="Change what a ticket cannot hold: characters become U+FFFD, "
             "texts and lists are cut. The report names the lines.",
         ),
@@ -54,7 +53,6 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run",
             help="Check the file, and print the plan, the counts of tickets there, and "
             "the tickets that would be refused.",
         ),
@@ -62,7 +60,6 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     verify: Annotated[
         bool,
         typer.Option(
-            "--verify",
             help="Print the tickets that are missing, different, of another time or "
             "without a record of their key, and write nothing; status 1 if there are "
             "any.",

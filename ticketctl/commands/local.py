@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 Fifo = Annotated[
-    bool, typer.Option("--fifo", help="FIFO queues and a FIFO topic: numbers in order.")
+    bool, typer.Option(help="FIFO queues and a FIFO topic: numbers in order.")
 ]
 
 

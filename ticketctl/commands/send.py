@@ -22,7 +22,6 @@ PRIORITIES: Final = ("low", "medium", "high", "urgent")
 Wait = Annotated[
     bool,
     typer.Option(
-        "--wait",
         help="Wait for the numbers, print each; status 1 if one is missing or refused.",
     ),
 ]
@@ -121,21 +120,17 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         ),
     ] = None,
     skip_invalid: Annotated[
-        bool,
-        typer.Option(
-            "--skip-invalid", help="Send the good lines of a file with bad ones."
-        ),
+        bool, typer.Option(help="Send the good lines of a file with bad ones.")
     ] = False,
     unchecked: Annotated[
         bool,
         typer.Option(
-            "--unchecked",
             help="Send invalid requests too, as a producer with a bug would; "
             "they end as dead letters.",
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything, send nothing.")
+        bool, typer.Option(help="Check everything, send nothing.")
     ] = False,
     rate: Annotated[
         int | None, typer.Option(min=1, help="Messages a second, at most.")

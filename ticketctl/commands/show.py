@@ -10,10 +10,7 @@ from ticketctl.cli.output import print_json, print_json_line, remark
 from ticketctl.commands.application import TICKETS, called, command, stack_of
 from ticketctl.commands.options import Json, Project, TicketKey
 
-Evidence = Annotated[
-    bool,
-    typer.Option("--evidence", help="Show the hashes and the salt, too."),
-]
+Evidence = Annotated[bool, typer.Option(help="Show the hashes and the salt, too.")]
 
 
 @command(

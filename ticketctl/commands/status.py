@@ -23,7 +23,6 @@ def status(
     check: Annotated[
         bool,
         typer.Option(
-            "--check",
             help="End with status 1 if there are dead letters, an alarm is on, could "
             "not sound or notifies nobody, the worker gets no messages, or any of this "
             "is unknown.",
