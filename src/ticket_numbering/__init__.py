@@ -18,7 +18,7 @@ Follow a message by reading in this order:
       sqs_record        a record of the batch as SQS delivers it
       results           the result of a record; nothing else can become of one
       events            where every event is made, and put into its envelope
-      ports             the publisher, the dead-letter queue, and their values
+      ports             the publisher and the dead-letter queue
       observability     logger, metrics and the metric names
     allocation/
       allocation        the algorithm: the sort key's maximum plus one, in a transaction

@@ -21,7 +21,8 @@ from ticket_numbering.allocation.store import TicketStore
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
-from ticket_numbering.worker.ports import DeadLetter, DeadLetterQueue, Publisher
+from ticket_numbering.worker.ports import DeadLetterQueue, Publisher
+from ticket_numbering.worker.results import Poison
 from ticket_numbering.worker.worker import Worker
 
 DEFAULT: Final = Settings.from_environ(ENVIRONMENT)
@@ -29,7 +30,7 @@ SETTINGS: Final = Settings.from_environ(ENVIRONMENT | TUNED)
 _REQUEST: Final = create_ticket()
 ENVELOPES: Final = [announcement(create_ticket()) for _ in range(11)]
 DEAD_LETTERS: Final = [
-    DeadLetter(queue_record("{"), InvalidMessageError("bad")) for _ in ENVELOPES
+    Poison(queue_record("{"), InvalidMessageError("bad")) for _ in ENVELOPES
 ]
 
 METHODS: Final[Mapping[type, Mapping[str, Callable[[Worker], object]]]] = {

@@ -19,7 +19,7 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.contract.events import TicketNumberAssigned
 from ticket_numbering.contract.messages import Assignment, CreateTicket
-from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Poison
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 NOT_THERE: Final = "attribute_not_exists({})"
@@ -59,7 +59,7 @@ class RecordByRecord:
             request = parsed.parse()
             number = self.number(self.environment, request)
         except PoisonMessageError as error:
-            dead_letter = DeadLetter(parsed, error)
+            dead_letter = Poison(parsed, error)
             failures = self.environment.dead_letters().send([dead_letter], left)
         else:
             envelope = _announcement(request, number)

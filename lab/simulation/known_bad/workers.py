@@ -10,7 +10,6 @@ from ticket_numbering.contract.errors import (
     TransientError,
 )
 from ticket_numbering.worker.answers import reported
-from ticket_numbering.worker.ports import DeadLetter
 from ticket_numbering.worker.results import Poison, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.turns import Turns
@@ -79,7 +78,7 @@ class PoisonFirst(Worker):
             try:
                 record.parse()
             except PoisonMessageError as error:
-                dead_letters.append(DeadLetter(record, error))
+                dead_letters.append(Poison(record, error))
         if dead_letters:
             self.dead_letters.send(dead_letters, time_left)
         return Worker.handle(self, records, time_left)

@@ -140,22 +140,10 @@ class DynamoDBTicketStore:
         """Yield each ticket, then its key: `slots_of` reads reasons in this order."""
         for request, assigned, salt in block.tickets:
             expires_at = self._expiry(assigned.assigned_at)
-            yield {
-                "Put": {
-                    "TableName": self._tickets_table,
-                    "Item": serialized(ticket_item(request, assigned, salt)),
-                    "ConditionExpression": "attribute_not_exists(project_id)",
-                    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-                }
-            }
-            yield {
-                "Put": {
-                    "TableName": self._keys_table,
-                    "Item": serialized(key_item(request.key, assigned, expires_at)),
-                    "ConditionExpression": f"attribute_not_exists({RECORD_ID})",
-                    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-                }
-            }
+            ticket = ticket_item(request, assigned, salt)
+            yield _put_new(self._tickets_table, ticket, "project_id")
+            record = key_item(request.key, assigned, expires_at)
+            yield _put_new(self._keys_table, record, RECORD_ID)
 
     def _expiry(self, assigned_at: str) -> int | None:
         """Return when a key's record may be deleted, in epoch seconds."""
@@ -163,6 +151,18 @@ class DynamoDBTicketStore:
             return None
         expiry = datetime.fromisoformat(assigned_at) + self._retention
         return int(expiry.timestamp())
+
+
+def _put_new(table: str, item: Item, key: str) -> "TransactWriteItemTypeDef":
+    """Return the put of an item unless there is one, which a failure then shows."""
+    return {
+        "Put": {
+            "TableName": table,
+            "Item": serialized(item),
+            "ConditionExpression": f"attribute_not_exists({key})",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+    }
 
 
 def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,8 +25,7 @@ from ticket_numbering.contract.envelope import (
 )
 from ticket_numbering.contract.errors import DeadLetterError
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
-from ticket_numbering.worker.ports import DeadLetter
-from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.results import Poison
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -56,7 +55,7 @@ class SQSDeadLetters:
         self._is_fifo = is_fifo(queue_url)
 
     def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[Poison], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send the dead letters, as long as there is time."""
         failures = send_all(
@@ -81,31 +80,22 @@ def error_message(error: Exception) -> str:
     return text[:MAX_REASON_CHARACTERS]
 
 
-def _entry(dead_letter: DeadLetter, *, fifo: bool) -> Entry:
+def _entry(dead_letter: Poison, *, fifo: bool) -> Entry:
     record = dead_letter.record
     body = record.body or ""
     size = len(body.encode(errors="surrogatepass"))
     attributes = _attributes(dead_letter, MAX_SEND_BYTES - size)
     content: dict[str, Any] = {"MessageBody": body, "MessageAttributes": attributes}
-    if record.group_id:
-        content["MessageGroupId"] = record.group_id
+    if record.group_id or fifo:
+        content["MessageGroupId"] = record.group_id or record.message_id
     if fifo:
-        content |= _fifo_parameters(record)
+        # As SQS does when it moves one: sent again after a crash it is dropped; another
+        # message of the same body is not.
+        content["MessageDeduplicationId"] = record.message_id
     return Entry(content, size + attributes_size(attributes))
 
 
-def _fifo_parameters(record: SQSRecord) -> dict[str, str]:
-    """Identify a dead letter by the message that it was, as SQS does when it moves one.
-
-    Sent again after a crash it is dropped; another message of the same body is not.
-    """
-    return {
-        "MessageGroupId": record.group_id or record.message_id,
-        "MessageDeduplicationId": record.message_id,
-    }
-
-
-def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:
+def _attributes(dead_letter: Poison, room: int) -> dict[str, dict[str, Any]]:
     """Return the reason's attributes, and those of the message that still fit.
 
     The room is what the body leaves; the reason is cut to fit, if that is enough.

@@ -83,16 +83,11 @@ class Envelope:
             "MessageGroupId": self.group,
         }
         if fifo:
-            entry["MessageDeduplicationId"] = self._deduplication_id()
+            # It drops an id that it saw in the last 5 minutes: botocore's second
+            # sending, and no replay, for the requester may have missed the first.
+            suffix = f"/{uuid4()}" if self.replayed else ""
+            entry["MessageDeduplicationId"] = self.event.id + suffix
         return entry
-
-    def _deduplication_id(self) -> str:
-        """Let a FIFO topic drop botocore's second sending, and no replay.
-
-        It drops an id that it saw in the last 5 minutes, while a replay must arrive:
-        the requester may have missed the first.
-        """
-        return f"{self.event.id}/{uuid4()}" if self.replayed else self.event.id
 
 
 def is_fifo(name: str) -> bool:

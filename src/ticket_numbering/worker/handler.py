@@ -56,10 +56,8 @@ def build_handler(worker: Worker) -> LambdaHandler:
 
 def _response(records: Iterable[SQSRecord], results: Sequence[Result]) -> BatchResponse:
     """Name every message that is not known to be done: SQS deletes all others."""
-    done = {result.record.message_id for result in results}
-    done -= {
-        result.record.message_id for result in results if isinstance(result, Retry)
-    }
+    returned = {one.record.message_id for one in results if isinstance(one, Retry)}
+    done = {result.record.message_id for result in results} - returned
     # Once each, in the order of the batch.
     failed = dict.fromkeys(
         record.message_id for record in records if record.message_id not in done

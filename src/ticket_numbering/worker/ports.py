@@ -1,18 +1,12 @@
-"""The ports of the publisher and the dead-letter queue, and their values."""
+"""The ports of the publisher and the dead-letter queue."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.errors import (
-    AnnouncementError,
-    DeadLetterError,
-    PoisonMessageError,
-)
-from ticket_numbering.worker.results import caught
-from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.contract.errors import AnnouncementError, DeadLetterError
+from ticket_numbering.worker.results import Poison, caught
 
 Item = TypeVar("Item")
 
@@ -27,19 +21,11 @@ class Publisher(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetter:
-    """A poison message, and why it is one."""
-
-    record: SQSRecord
-    error: PoisonMessageError
-
-
 class DeadLetterQueue(Protocol):
     """Takes poison messages."""
 
     def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[Poison], time_left: TimeLeft
     ) -> Mapping[str, DeadLetterError]:
         """Send, and return the errors of the unsent, by message id."""
         ...

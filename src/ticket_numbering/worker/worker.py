@@ -22,12 +22,7 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket, Request
 from ticket_numbering.worker.answers import Answers, reported
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.observability import logger
-from ticket_numbering.worker.ports import (
-    DeadLetter,
-    DeadLetterQueue,
-    Publisher,
-    failures_of,
-)
+from ticket_numbering.worker.ports import DeadLetterQueue, Publisher, failures_of
 from ticket_numbering.worker.results import (
     Pending,
     Poison,
@@ -182,7 +177,7 @@ class Worker:
         failures = failures_of(
             lambda letters: self.dead_letters.send(letters, time_left),
             {
-                result.record.message_id: DeadLetter(result.record, result.error)
+                result.record.message_id: result
                 for result in results
                 if isinstance(result, Poison)
             },

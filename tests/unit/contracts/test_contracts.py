@@ -40,7 +40,7 @@ from ticket_numbering.contract.events import (
 )
 from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticket_numbering.contract.messages import CreateTicket
-from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Poison
 from ticketctl.aws.items import Ticket
 from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.marking import Marked, Marking
@@ -281,7 +281,7 @@ class TestDeadLetters:
         self, kind: type[errors.PoisonMessageError]
     ) -> None:
         sqs = ModelServices().sqs
-        dead_letter = DeadLetter(queue_record(), kind("title: " + "x" * 5_000))
+        dead_letter = Poison(queue_record(), kind("title: " + "x" * 5_000))
 
         SQSDeadLetters(sqs, "dead").send([dead_letter], plenty)
 

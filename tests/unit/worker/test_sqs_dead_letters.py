@@ -24,7 +24,7 @@ from ticket_numbering.contract.errors import (
     InvalidMessageError,
 )
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
-from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Poison
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 QUEUE = "dead"
@@ -43,7 +43,7 @@ class Queue:
         self, *records: SQSRecord, error: InvalidMessageError = NOT_JSON
     ) -> dict[str, DeadLetterError]:
         """Send the records for this reason, with time to spare."""
-        dead_letters = [DeadLetter(record, error) for record in records]
+        dead_letters = [Poison(record, error) for record in records]
         return self.dead_letters.send(dead_letters, plenty)
 
     def attributes(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ class TestEntries:
         record = queue_record(body, sent_at=1_795_000_000_123)
         error = IdempotencyMismatchError("used")
 
-        assert queue.dead_letters.send([DeadLetter(record, error)], plenty) == {}
+        assert queue.dead_letters.send([Poison(record, error)], plenty) == {}
         [call] = queue.sqs.requests["send_message_batch"]
         assert call["QueueUrl"] == QUEUE
         assert queue.sqs.entries == [
@@ -302,7 +302,7 @@ class TestFailures:
         hanging_call = client_waits * CLIENT_CONFIG["retries"]["total_max_attempts"]
 
         failures = queue.dead_letters.send(
-            [DeadLetter(record, NOT_JSON)], lambda: hanging_call
+            [Poison(record, NOT_JSON)], lambda: hanging_call
         )
 
         assert queue.sqs.entries == []
