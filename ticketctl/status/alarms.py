@@ -60,25 +60,20 @@ def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{name} since {alarm['since']}: {reason}"
         if not alarm["actions_enabled"] and alarm["state"] != MISSING:
             yield f"{name} is switched off: its actions are disabled"
-    yield from _without_data(alarms)
-    there = [one for one in alarms if one["state"] != MISSING]
-    if silent := sum(not one["notifies"] for one in there):
-        yield (
-            f"{silent} of {len(there)} alarms notify nobody: "
-            "set AlarmEmail or AlarmTopicArn"
-        )
-
-
-def _without_data(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield one line for all of them: a new or an idle stack has many."""
     silent = [one for one in alarms if one["state"] == NO_DATA]
-    if silent:
+    if silent:  # One line for all of them: a new or an idle stack has many.
         since = min(one["since"] for one in silent)
         names = ", ".join(one["name"] for one in silent[:_MAX_NAMED])
         more = len(silent) - _MAX_NAMED
         yield (
             f"{len(silent)} of {len(alarms)} alarms have no data, since {since} at "
             f"the earliest: {names}" + f" and {more} more" * (more > 0)
+        )
+    there = [one for one in alarms if one["state"] != MISSING]
+    if unheard := sum(not one["notifies"] for one in there):
+        yield (
+            f"{unheard} of {len(there)} alarms notify nobody: "
+            "set AlarmEmail or AlarmTopicArn"
         )
 
 

@@ -95,7 +95,12 @@ def temporary_queue(
     Its name has the time of its creation. If the watch is killed or cut off, a later
     watch removes the queue and its subscription once they are a day old.
     """
-    _check_right_to_unsubscribe(stack)
+    # Before there is a subscription, for there may be no right to remove one.
+    try:
+        _unsubscribe(stack, f"{stack.outputs['AssignmentsTopicArn']}:{uuid4()}")
+    except ClientError as error:
+        if is_refused(error):
+            raise
     remove_leftovers(stack, time.time())
     name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"
     queue_url, queue_arn = create_queue(
@@ -138,19 +143,6 @@ def _is_old(stack: System, queue_name: str, now: float) -> bool:
     ours = re.escape(name_start(stack)) + r"(\d{10})-[0-9a-f]{8}(\.fifo)?"
     found = re.fullmatch(ours, queue_name)
     return found is not None and int(found[1]) + MAX_AGE_SECONDS < now
-
-
-def _check_right_to_unsubscribe(stack: System) -> None:
-    """Check the right to unsubscribe, before there is a subscription.
-
-    Raises:
-        ClientError: AWS refuses to remove one, even one that does not exist.
-    """
-    try:
-        _unsubscribe(stack, f"{stack.outputs['AssignmentsTopicArn']}:{uuid4()}")
-    except ClientError as error:
-        if is_refused(error):
-            raise
 
 
 def _unsubscribe(stack: System, subscription_arn: str) -> None:
