@@ -18,9 +18,6 @@ from ticketctl.cli.errors import Status
 END_TO_END: Final = ROOT / "tests/e2e/ctl"
 
 
-SHARED: Final = {"__init__", "application", "options"}
-
-
 def test_module_of_a_command_is_imported() -> None:
     init = Path(commands.__file__)
     imported = {
@@ -31,7 +28,7 @@ def test_module_of_a_command_is_imported() -> None:
     }
     modules = {path.stem for path in init.parent.glob("*.py")}
 
-    assert imported == modules - SHARED
+    assert imported == modules - {"__init__", "application", "options"}
 
 
 def test_package_of_work_has_the_name_of_its_command_module() -> None:
@@ -39,7 +36,7 @@ def test_package_of_work_has_the_name_of_its_command_module() -> None:
     modules = {path.stem for path in folder.glob("*.py")}
     packages = {path.parent.name for path in folder.parent.glob("*/__init__.py")}
 
-    assert modules - SHARED <= packages
+    assert modules - {"__init__", "application", "options"} <= packages
 
 
 def called(node: ast.AST) -> str | None:
