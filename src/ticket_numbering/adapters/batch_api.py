@@ -77,8 +77,12 @@ def send_all(
 ) -> dict[int, str]:
     """Send the entries in as few calls as fit, until a call gets no answer.
 
-    The bytes are the service's limit for an entry and for a call. No new call starts
-    with less than the reserve left.
+    Args:
+        entries: The entries, in the order of sending.
+        call: Makes a call.
+        max_bytes: The service's limit for an entry and for a call.
+        time_left: Seconds left of the invocation.
+        reserve: Seconds that must be left for a new call.
 
     Returns:
         Why each entry failed that was not sent, by its position; empty if all were.

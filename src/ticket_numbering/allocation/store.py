@@ -71,18 +71,14 @@ class BlockRefused:
 
 
 class TicketStore(Protocol):
-    """The store that the algorithm needs; each call can fail in two ways.
-
-    Raises:
-        StoreUnavailableError: The store throttled, failed or did not answer; whether
-            a block is committed is unknown.
-        StoreRefusedError: A right or the store is missing.
-    """
+    """The store that the algorithm needs."""
 
     def head(self, project_id: str) -> LastTicket:
         """Return the item with the project's highest committed number.
 
         Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer.
+            StoreRefusedError: A right or the store is missing.
             DamagedSequenceError: The highest number is none that a ticket can have.
         """
         ...
@@ -94,6 +90,10 @@ class TicketStore(Protocol):
 
         Args:
             keys: At most `MAX_KEYS_PER_READ`.
+
+        Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer.
+            StoreRefusedError: A right or the store is missing.
         """
         ...
 
@@ -109,10 +109,18 @@ class TicketStore(Protocol):
             keys: At most `MAX_KEYS_PER_READ`.
 
         Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer.
+            StoreRefusedError: A right or the store is missing.
             SequenceContentionError: Another transaction holds a key.
         """
         ...
 
     def write_block(self, block: Block) -> Committed | Cancelled | BlockRefused:
-        """Put every ticket and key of the block, where none exists, or nothing."""
+        """Put every ticket and every key of the block, where none exists, or nothing.
+
+        Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer;
+                whether the block is committed is unknown.
+            StoreRefusedError: A right or the store is missing.
+        """
         ...

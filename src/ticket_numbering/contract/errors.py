@@ -1,4 +1,22 @@
-"""The error tree: its first branches answer whether a retry can help."""
+"""The error tree: it answers whether a retry can help.
+
+TicketNumberingError
++-- PoisonMessageError              it never can: to the dead-letter queue
+|   +-- InvalidMessageError         not JSON, or not a valid CreateTicket
+|   +-- IdempotencyMismatchError    key already used for a different ticket
+|   +-- TicketTooLargeError         no item or message can hold it
++-- SequenceFullError               the sequence has reached the request's max_number
++-- TransientError                  it can: back to the queue
+    +-- SequenceContentionError     others kept taking or holding the next number
+    +-- StoreUnavailableError       DynamoDB throttled, failed or did not answer
+    |   +-- StoreThrottledError     DynamoDB takes no more requests for the moment
+    +-- StoreRefusedError           a right, a table or an encryption key is missing
+    +-- DamagedKeyRecordError       the record of the idempotency key is malformed
+    +-- DamagedSequenceError        the project's highest sort key is no ticket number
+    +-- AnnouncementError           SNS did not take the announcement
+    +-- DeadLetterError             SQS did not take the dead letter
+    +-- NotAttemptedError           nothing was tried in this invocation
+"""
 
 from typing import Final
 
@@ -8,7 +26,7 @@ class TicketNumberingError(Exception):
 
 
 class PoisonMessageError(TicketNumberingError):
-    """The message can never succeed, however often it is tried: a dead letter.
+    """The message can never succeed, however often it is tried.
 
     Args:
         reason: Names the field and the fault, for the dead letter; it may repeat
@@ -40,7 +58,7 @@ class SequenceFullError(TicketNumberingError):
 
 
 class TransientError(TicketNumberingError):
-    """A retry can help, and nothing was lost: back to the queue."""
+    """Nothing was lost; deliver the message again."""
 
 
 class SequenceContentionError(TransientError):
