@@ -3,14 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from decimal import Decimal
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
 from induction.axioms import AXIOMS
-from simulation.aws.items import Address, Item
-from simulation.aws.tables import KEYS, TICKETS
+from simulation.aws.items import Item
 from simulation.checks.chains import Chains
 from simulation.checks.monitor import Monitor
 from simulation.checks.violations import Violation
@@ -22,6 +20,7 @@ from tests.support.conformance.case import FAILED, Case
 from tests.support.conformance.single_items import SINGLE_ITEMS
 from tests.support.conformance.transactions import TRANSACTIONS
 from tests.support.model_services import ModelServices
+from tests.support.tables import by_address
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
@@ -166,14 +165,10 @@ def of_tables(backend: Backend, items: Items) -> dict[str, Any]:
 def _chain_problems(items: Items) -> Iterator[str]:
     """Yield the first ticket whose chain or date does not follow."""
     model = ModelServices()
+    written = [*items.tickets.values(), *items.keys.values()]
     monitor = Monitor(model.topic, model.queues["source"], model.queues["dead"])
-    tickets = {
-        Address(TICKETS, (project, Decimal(number))): item
-        for (project, number), item in items.tickets.items()
-    }
-    keys = {Address(KEYS, (name,)): item for name, item in items.keys.items()}
     try:
-        Chains(monitor, timedelta(0)).decided(tickets | keys)
+        Chains(monitor, timedelta(0)).decided(by_address(written))
     except Violation as violation:
         yield str(violation)
 

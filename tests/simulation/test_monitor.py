@@ -1,8 +1,8 @@
 """The monitor sees every broken promise, and a history without one passes."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -25,6 +25,7 @@ from simulation.checks.violations import Check, Violation
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process, Task
+from simulation.known_bad.adapters import Announcing
 from simulation.known_bad.algorithms import KNOWN_BAD
 from simulation.scenarios.producers import Sending, request
 from simulation.scenarios.scenario import Scenario
@@ -32,15 +33,11 @@ from simulation.world.execution_environment import Algorithm, ExecutionEnvironme
 from simulation.world.world import World
 from tests.simulation.test_seeding import OPERATORS
 from tests.support.builders import ASSIGNED_AT, announcement, block_of, create_ticket
+from tests.support.fakes import FakePublisher
+from tests.support.seed_items import block_items, key_item, ticket_item
 from tests.support.seeded_monitor import SeededMonitor
-from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore, serialized
-from ticket_numbering.adapters.sns_publisher import SNSPublisher
-from ticket_numbering.allocation.block import Block, NewTicket
-from ticket_numbering.allocation.store import TimeLeft
-from ticket_numbering.contract.dynamodb_items import key_item, ticket_item
-from ticket_numbering.contract.errors import AnnouncementError
+from tests.support.tables import by_address
 from ticket_numbering.contract.field_types import timestamp
-from ticket_numbering.contract.messages import Assignment
 from ticketctl.sequences.seeding import Seeded
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
@@ -48,15 +45,12 @@ DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
 
 def ticket(number: int, key: str = "key", title: str = "a ticket") -> Item:
     """Return a ticket's item."""
-    texts = {"project_id": "P", "idempotency_key": key, "title": title}
-    return {name: {"S": text} for name, text in texts.items()} | {
-        "number": {"N": str(number)}
-    }
+    return ticket_item("P", number, key, title=title)
 
 
 def record(number: int, key: str = "key") -> Item:
     """Return a key's record."""
-    return {"id": {"S": f"P#{key}"}, **ticket(number, key)}
+    return key_item("P", number, key)
 
 
 class Harness:
@@ -82,15 +76,8 @@ class Harness:
 
     def commit(self, *items: Item) -> None:
         """Commit items in one transaction."""
-        writes: dict[Address, Item | None] = {}
-        for item in items:
-            if "id" in item:
-                writes[Address(KEYS, (item["id"]["S"],))] = item
-            else:
-                self.tickets.append(item)
-                number = Decimal(item["number"]["N"])
-                writes[Address(TICKETS, ("P", number))] = item
-        self.monitor.decided(writes)
+        self.tickets += [item for item in items if "id" not in item]
+        self.monitor.decided(by_address(items))
 
     def announce(self, number: int = 1, **changes: Any) -> None:
         """Publish the number of the usual request."""
@@ -326,6 +313,14 @@ FRESH: list[tuple[Check, list[Step]]] = [
 """What is broken by these steps, from the start."""
 
 
+@contextmanager
+def breaking(check: Check) -> Iterator[None]:
+    """Demand that the block breaks what a check sees."""
+    with pytest.raises(Violation) as caught:
+        yield
+    assert caught.value.check is check
+
+
 class TestBrokenPromises:
     """The monitor sees each of them, at once or at the end of the history."""
 
@@ -336,41 +331,35 @@ class TestBrokenPromises:
     def test_violation_is_seen_when_a_promise_is_broken(
         self, harness: Harness, check: Check, steps: Sequence[Step]
     ) -> None:
-        with pytest.raises(Violation) as caught:
+        with breaking(check):
             harness.play(steps)
 
-        assert caught.value.check is check
+
+HEAD = block_of([create_ticket()])
 
 
-def written(new: NewTicket, assignment: Assignment) -> dict[Address, Item | None]:
-    """Return the items of a ticket and of its key."""
-    item = ticket_item(new.request, assignment, new.salt)
-    record = key_item(new.request.key, assignment, expires_at=None)
-    return {
-        Address(TICKETS, ("PROJ", Decimal(assignment.number))): serialized(item),
-        Address(KEYS, (record["id"],)): serialized(record),
-    }
+def following(hours_back: int = 0, chain: str = HEAD.last.chain) -> Sequence[Item]:
+    """Return the items of the next ticket, dated before the head's."""
+    date = datetime.fromisoformat(ASSIGNED_AT) - timedelta(hours=hours_back)
+    return block_items(block_of([create_ticket()], 2, timestamp(date), chain))
 
 
-class TestDates:
-    """A date runs back only where two clocks differ by more than a day."""
+def chains(hours_apart: int = 0) -> Chains:
+    """Return the checks after the head was decided, by clocks that differ."""
+    found = Chains(Harness().monitor, timedelta(hours=hours_apart))
+    found.decided(by_address(block_items(HEAD)))
+    return found
 
-    @staticmethod
-    def dated_back(by: timedelta, clocks_differ: timedelta) -> Chains:
-        """Return the checks after a ticket that is dated before the one before it."""
-        harness = Harness()
-        chains = Chains(harness.monitor, clocks_differ)
-        date = datetime.fromisoformat(ASSIGNED_AT)
-        chain = ""
-        for number, assigned_at in enumerate((date, date - by), 1):
-            block = block_of([create_ticket()], number, timestamp(assigned_at), chain)
-            chain = block.last.chain
-            [new] = block.tickets
-            chains.decided(written(new, new.assignment))
-        return chains
+
+class TestChains:
+    """A ticket covers the one before it, and has a date of the documented form."""
 
     def test_date_may_run_back_when_clocks_differ_by_more_than_a_day(self) -> None:
-        assert self.dated_back(timedelta(hours=25), timedelta(hours=26)).dates_back == 1
+        found = chains(hours_apart=26)
+
+        found.decided(by_address(following(hours_back=25)))
+
+        assert found.dates_back == 1
 
     @pytest.mark.parametrize(
         ("hours_back", "hours_apart"), [(23, 26), (25, 0), (25, 24), (23, 0)]
@@ -378,63 +367,38 @@ class TestDates:
     def test_violation_is_seen_when_a_date_runs_back_and_need_not(
         self, hours_back: int, hours_apart: int
     ) -> None:
-        with pytest.raises(Violation) as caught:
-            self.dated_back(timedelta(hours=hours_back), timedelta(hours=hours_apart))
+        with breaking(Check.DATE):
+            chains(hours_apart).decided(by_address(following(hours_back)))
 
-        assert caught.value.check is Check.DATE
+    def test_violation_is_seen_when_a_ticket_lacks_its_chain(self) -> None:
+        items = [dict(item) for item in following()]
+        for item in items:
+            del item["chain"]
 
+        with breaking(Check.CHAIN):
+            chains().decided(by_address(items))
 
-class TestChains:
-    """Each new ticket has a chain, and a date of the documented form."""
+    def test_violation_is_seen_when_a_date_has_another_form(self) -> None:
+        late = block_of([create_ticket()], 2, "2027-11-21T06:00:00Z", HEAD.last.chain)
 
-    @pytest.mark.parametrize(
-        ("changes", "check"),
-        [
-            ({"chain": None}, Check.CHAIN),
-            ({"assigned_at": "2026-11-21T06:00:00Z"}, Check.DATE),
-        ],
-    )
-    def test_violation_is_seen_when_the_ticket_lacks_it(
-        self, changes: dict[str, Any], check: Check
-    ) -> None:
-        harness, block = Harness(), block_of([create_ticket()])
-        [new] = block.tickets
-        assignment = replace(new.assignment, **changes)
-
-        with pytest.raises(Violation) as caught:
-            Chains(harness.monitor, timedelta()).decided(written(new, assignment))
-
-        assert caught.value.check is check
-
-
-class TestAttempts:
-    """A ticket that does not fit its head shows when a worker tries it."""
+        with breaking(Check.DATE):
+            chains().decided(by_address(block_items(late)))
 
     @pytest.mark.parametrize(
-        ("chain", "back", "check"),
+        ("tried", "check"),
         [
-            ("another", timedelta(), Check.CHAIN),
-            (None, timedelta(hours=1), Check.DATE),
+            (following(chain="another"), Check.CHAIN),
+            (following(hours_back=1), Check.DATE),
         ],
     )
-    def test_violation_is_seen_when_the_block_is_not_decided(
-        self, chain: str | None, back: timedelta, check: Check
+    def test_violation_is_seen_when_a_ticket_is_tried_and_not_decided(
+        self, tried: Sequence[Item], check: Check
     ) -> None:
-        chains = Chains(Harness().monitor, timedelta())
-        head = block_of([create_ticket()])
-        [first] = head.tickets
-        chains.decided(written(first, first.assignment))
-        date = timestamp(datetime.fromisoformat(ASSIGNED_AT) - back)
-        tried = block_of([create_ticket()], 2, date, chain or head.last.chain)
-        [second] = tried.tickets
-        items = written(second, second.assignment).values()
-        request = {"TransactItems": [{"Put": {"Item": item}} for item in items]}
-        attempt = partial(chains.noted, "> transact_write_items", (request, None))
+        request = {"TransactItems": [{"Put": {"Item": item}} for item in tried]}
+        attempt = partial(chains().noted, "> transact_write_items", (request, None))
 
-        with pytest.raises(Violation) as caught:
+        with breaking(check):
             Task(getcurrent(), Process("worker"), "worker", attempt).switch()
-
-        assert caught.value.check is check
 
 
 @pytest.mark.parametrize(("cap", "is_overtaken"), [(2, False), (3, True)])
@@ -455,52 +419,26 @@ def test_order_counts_a_request_if_it_accepts_the_number_of_its_key(
         check_order(harness.monitor, [])
 
 
-class RefusesAll(SNSPublisher):
-    """Fails every announcement."""
-
-    def publish(
-        self, announcements: Any, time_left: TimeLeft
-    ) -> dict[str, AnnouncementError]:
-        del time_left
-        return {
-            announcement.event.id: AnnouncementError("no")
-            for announcement in announcements
-        }
+def raising(*_: Any) -> None:
+    """Handle no event."""
+    raise ValueError("a bug")
 
 
-def announcing_first(environment: ExecutionEnvironment) -> Any:
-    """Build the worker with a store that announces a block before it commits it."""
-
-    class Store(DynamoDBTicketStore):
-        def write_block(self, block: Block) -> Any:
-            announcements = [
-                announcement(ticket, number)
-                for number, ticket in enumerate(block.requests, block.first_number)
-            ]
-            environment.publisher().publish(announcements, lambda: 30.0)
-            return super().write_block(block)
-
-    return environment.handler(store=Store)
-
-
-def announcing_nothing(environment: ExecutionEnvironment) -> Any:
-    """Build the worker with a publisher that always fails."""
-    return environment.handler(publisher=RefusesAll)
-
-
-def raising(_: ExecutionEnvironment) -> Any:
-    """Build a handler that raises an exception."""
-
-    def handle(*_: Any) -> None:
-        raise ValueError("a bug")
-
-    return handle
+def announcing(publisher: Callable[..., Any]) -> Algorithm:
+    """Return the shipped algorithm with another publisher."""
+    return Algorithm("bad", partial(ExecutionEnvironment.handler, publisher=publisher))
 
 
 WORLDS = [
-    (announcing_first, Check.ANNOUNCED_EARLY),
-    (announcing_nothing, Check.WAITED_FOR_NEIGHBOUR),
-    (raising, Check.HANDLER_RAISED),
+    (
+        announcing(partial(Announcing, change=lambda _: [announcement()])),
+        Check.ANNOUNCED_EARLY,
+    ),
+    (
+        announcing(lambda *_: FakePublisher(refused={"P-1"})),
+        Check.WAITED_FOR_NEIGHBOUR,
+    ),
+    (Algorithm("bad", lambda _: raising), Check.HANDLER_RAISED),
 ]
 
 
@@ -509,12 +447,16 @@ AT_THE_END: list[tuple[Check, Callable[[World], object]]] = [
     (
         Check.TABLES_AT_END,
         lambda world: world.services.tables.write(
-            Address(TICKETS, ("Q", Decimal(7))), ticket(7, "other")
+            *by_address([ticket_item("Q", 7, "other")]).popitem()
         ),
     ),
     (
         Check.WRITE_UNITS,
         lambda world: setattr(world.services.tables, "units_written", 1.0),
+    ),
+    (
+        Check.ATTEMPTS,
+        lambda world: setattr(world, "scenario", replace(DAY, max_attempts=0)),
     ),
 ]
 """What is broken by these changes, which no decision shows."""
@@ -523,22 +465,14 @@ AT_THE_END: list[tuple[Check, Callable[[World], object]]] = [
 class TestWorld:
     """The monitor sees what workers announce and return."""
 
-    @pytest.mark.parametrize(("build", "check"), WORLDS)
+    @pytest.mark.parametrize(("algorithm", "check"), WORLDS)
     def test_broken_promise_is_seen_when_nothing_else_goes_wrong(
-        self, build: Any, check: Check
+        self, algorithm: Algorithm, check: Check
     ) -> None:
-        day = replace(DAY, is_fair=True)
-        outcome = World(day, Choices(1), Algorithm("bad", build)).run()
+        outcome = World(replace(DAY, is_fair=True), Choices(1), algorithm).run()
 
         assert outcome.violation
         assert outcome.violation.check is check
-
-    def test_attempt_is_seen_when_the_settings_allow_none(self) -> None:
-        world = World(DAY, Choices(1))
-        world.scenario = replace(DAY, max_attempts=0)
-        outcome = world.run()
-
-        assert str(outcome.violation) == "worker0.1 tried 1 times in P, not 0"
 
     @pytest.mark.parametrize(("check", "change"), AT_THE_END)
     def test_broken_promise_is_seen_when_the_history_is_over(

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.support.seed_items import Item
+from simulation.aws.items import Address, Item, key_of
+from simulation.aws.tables import KEYS, SCHEMA, TICKETS
 from ticketctl.aws.stack import System
 
 
@@ -22,6 +23,12 @@ def create_table(client: Any, name: str, **key: str) -> None:
             for attribute, role in zip(key, ("HASH", "RANGE"), strict=False)
         ],
     )
+
+
+def by_address(items: Iterable[Item]) -> dict[Address, Item]:
+    """Return items of the stack's tables by their addresses."""
+    tables = [(KEYS if "id" in item else TICKETS, item) for item in items]
+    return {Address(table, key_of(item, SCHEMA[table])): item for table, item in tables}
 
 
 @contextmanager
