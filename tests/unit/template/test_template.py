@@ -441,20 +441,13 @@ class TestWorker:
         assert name == source()["Outputs"]["EventSource"]["Value"]
         assert name == {"Fn::Sub": "/ticket-numbering/${AWS::StackName}"}
 
-    def test_no_parameter_leads_the_worker_to_another_address(self) -> None:
-        """A variable of the SDK could send every ticket to it."""
-        assert "ENDPOINT_URL" not in str(source())
-
-    def test_worker_and_queue_get_what_was_chosen(self) -> None:
+    def test_mapping_and_queue_get_what_was_chosen(self) -> None:
         chosen = {name: another_value(name) for name in parameters()}
-        events, variables = mapping(**chosen), environment(**chosen)
+        events = mapping(**chosen)
         limit = events["ScalingConfig"]["MaximumConcurrency"]
-        days = variables["IDEMPOTENCY_RETENTION_DAYS"]
 
         assert events["BatchSize"] == chosen["BatchSize"]
         assert limit == chosen["MaximumConcurrency"]
-        assert days == chosen["IdempotencyRetentionDays"]
-        assert variables["POWERTOOLS_LOG_LEVEL"] == chosen["LogLevel"]
         queue = properties("CreateTicketQueue", **chosen)
         assert queue["RedrivePolicy"]["maxReceiveCount"] == chosen["MaxReceiveCount"]
 

@@ -49,26 +49,6 @@ ALARMS = ids_of("AWS::CloudWatch::Alarm")
 SECONDS = Metric.SECONDS.value
 
 
-@pytest.fixture
-def emitted(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> set[tuple[str, str, str, str]]:
-    """Return the metrics of a batch, of the service that the template names."""
-    variables = properties("NumberingWorker")["Environment"]["Variables"]
-    service = variables["POWERTOOLS_SERVICE_NAME"]
-    monkeypatch.setattr(metrics.provider, "service", service)
-    monkeypatch.setattr(logger.registered_handler, "stream", io.StringIO())
-    build_handler(WorkerOnFakes().worker())(sqs_event(sqs_record()), Context())
-    return {
-        (directive["Namespace"], metric["Name"], name, line[name])
-        for line in map(json.loads, capsys.readouterr().out.splitlines())
-        for directive in line["_aws"]["CloudWatchMetrics"]
-        for metric in directive["Metrics"]
-        if metric["Name"] in set(Metric)
-        for [name] in directive["Dimensions"]
-    }
-
-
 # The services' guides; a count adds up, a level does not. Not DynamoDB's
 # ThrottledRequests: it needs the dimension Operation too.
 LEVELS = {
@@ -90,13 +70,27 @@ class TestMetrics:
     """A misspelt metric would draw an empty curve and never raise an alarm."""
 
     def test_alarms_watch_metrics_that_the_worker_writes(
-        self, emitted: set[tuple[str, ...]]
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """With exactly these dimensions."""
-        curves = {curve for name in ALARMS for curve in watched(name)}
+        """With exactly these dimensions, of the service that the template names."""
+        variables = properties("NumberingWorker")["Environment"]["Variables"]
+        service = variables["POWERTOOLS_SERVICE_NAME"]
+        monkeypatch.setattr(metrics.provider, "service", service)
+        monkeypatch.setattr(logger.registered_handler, "stream", io.StringIO())
 
-        assert {name for _, name, *_ in emitted} == {*Metric}
-        assert emitted >= {curve[:4] for curve in curves if curve.namespace == OURS}
+        build_handler(WorkerOnFakes().worker())(sqs_event(sqs_record()), Context())
+
+        written = {
+            (directive["Namespace"], metric["Name"], name, line[name])
+            for line in map(json.loads, capsys.readouterr().out.splitlines())
+            for directive in line["_aws"]["CloudWatchMetrics"]
+            for metric in directive["Metrics"]
+            if metric["Name"] in set(Metric)
+            for [name] in directive["Dimensions"]
+        }
+        curves = {curve for name in ALARMS for curve in watched(name)}
+        assert {name for _, name, *_ in written} == {*Metric}
+        assert written >= {curve[:4] for curve in curves if curve.namespace == OURS}
 
     @pytest.mark.parametrize("chosen", [{}, {"GradualDeployment": "true"}])
     def test_dashboard_has_every_alarm_and_adds_up_what_counts(
@@ -126,6 +120,9 @@ WAITING = "ApproximateNumberOfMessagesVisible"
 HIDDEN = "ApproximateNumberOfMessagesNotVisible"
 GAP = float("nan")
 """A period without data."""
+SHARE = "PoisonShareAlarm"
+CANARY = int(re.findall(r"(\d+)Percent", deployment_type())[0])
+"""The percentage of messages that a new version gets at first."""
 
 
 def of_queue(name: str, metric: str, statistic: str = "Maximum") -> Curve:
@@ -172,7 +169,7 @@ CAUSES: dict[str, tuple[set[Curve], Sequence[Sequence[float]]]] = {
         [[1, GAP, 0, 1]],
     ),
     # All is poison, for two periods; the newest has no data yet.
-    "PoisonShareAlarm": (
+    SHARE: (
         {of_stack(one) for one in (Metric.POISON, *ANSWERS)},
         [[5, 5, GAP]],
     ),
@@ -190,7 +187,7 @@ PASSING: dict[str, Sequence[Sequence[float]]] = {
     "WorkerThrottlesAlarm": [[1, 1, 0, 0, 0]],
     "TransientFailuresAlarm": [[1, 0, 0, 0]],
     "AnnouncementsFailedAlarm": [[1, 0, 0, 0]],
-    "PoisonShareAlarm": [[0, 50, 0, 0]],
+    SHARE: [[0, 50, 0, 0]],
 }
 """Series of the first metric that wake nobody."""
 
@@ -251,13 +248,28 @@ class TestAlarms:
         assert "${AlarmTopic}" not in properties(policy)["Topics"]
         assert not {"AlarmTopic", "AlarmSubscription"} & deployed().keys()
 
-    @pytest.mark.parametrize(("visible", "hidden"), [(0, 1), (GAP, 1), (1, GAP)])
-    def test_one_dead_letter_raises_the_alarm_at_once_also_while_somebody_looks(
-        self, visible: float, hidden: float
+    @pytest.mark.parametrize(
+        ("logical_id", "shown", "expected"),
+        [
+            # A look hides a dead letter.
+            ("DeadLettersAlarm", {WAITING: 0, HIDDEN: 1}, True),
+            ("DeadLettersAlarm", {WAITING: GAP, HIDDEN: 1}, True),
+            ("DeadLettersAlarm", {WAITING: 1, HIDDEN: GAP}, True),
+            # A release that refuses all that it gets is noticed, and rolled back.
+            (SHARE, {Metric.POISON: CANARY, Metric.ASSIGNED: 100 - CANARY}, True),
+            (SHARE, {Metric.POISON: 4}, False),
+            (SHARE, {Metric.POISON: 5, Metric.ASSIGNED: 100}, False),
+            *((SHARE, {Metric.POISON: 9, one: 991}, False) for one in ANSWERS),
+        ],
+    )
+    def test_alarm_on_several_metrics_weighs_them_against_each_other(
+        self, logical_id: str, shown: dict[str, float], *, expected: bool
     ) -> None:
-        alarm = properties("DeadLettersAlarm")
+        alarm = properties(logical_id)
+        counts = {metric["MetricName"]: 0.0 for metric, _, _ in metrics_of(alarm)}
 
-        assert is_on(alarm, {WAITING: [visible], HIDDEN: [hidden]})
+        periods = {name: [count] * 2 for name, count in (counts | shown).items()}
+        assert is_on(alarm, periods) is expected
 
     @pytest.mark.parametrize("logical_id", ON_FAILURES)
     @pytest.mark.parametrize(
@@ -281,27 +293,3 @@ class TestAlarms:
             for first in range(max(shown) - evaluated + 2):
                 seen = shown & set(range(first, first + evaluated))
                 assert len(seen) >= alarm["DatapointsToAlarm"]
-
-
-class TestPoisonShare:
-    """A release that refuses valid messages is noticed, and rolled back."""
-
-    @staticmethod
-    def is_on(poison: int, **answers: int) -> bool:
-        """Tell whether the alarm is on after two periods with these counts."""
-        counts = dict.fromkeys(ANSWERS, 0) | {Metric.POISON: poison} | answers
-        samples = {name: [count] * 2 for name, count in counts.items()}
-        return is_on(properties("PoisonShareAlarm"), samples)
-
-    def test_alarm_is_on_when_a_canary_refuses_all_that_it_gets(self) -> None:
-        [share] = map(int, re.findall(r"(\d+)Percent", deployment_type()))
-
-        assert self.is_on(share, **{Metric.ASSIGNED: 100 - share})
-
-    def test_alarm_is_off_when_few_messages_are_poison(self) -> None:
-        assert not self.is_on(4)
-        assert not self.is_on(5, **{Metric.ASSIGNED: 100})
-
-    @pytest.mark.parametrize("answer", ANSWERS)
-    def test_alarm_is_off_when_others_were_answered(self, answer: Metric) -> None:
-        assert not self.is_on(9, **{answer: 991})
