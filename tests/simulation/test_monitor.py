@@ -41,6 +41,7 @@ from ticket_numbering.contract.field_types import timestamp
 from ticketctl.sequences.seeding import Seeded
 
 DAY = Scenario([Sending(0.0, request("P", "key"))], pollers=1)
+USUAL = create_ticket("P", "key", title="a ticket")
 
 
 def ticket(number: int, key: str = "key", title: str = "a ticket") -> Item:
@@ -79,16 +80,14 @@ class Harness:
         self.tickets += [item for item in items if "id" not in item]
         self.monitor.decided(by_address(items))
 
+    def number(self, number: int, key: str = "key") -> None:
+        """Give a request a number, as the worker does."""
+        self.commit(ticket(number, key), record(number, key))
+
     def announce(self, number: int = 1, **changes: Any) -> None:
         """Publish the number of the usual request."""
-        data = {
-            "project_id": "P",
-            "idempotency_key": "key",
-            "title": "a ticket",
-            "priority": "medium",
-            "number": number,
-        }
-        event = {"id": f"P-{number}", "data": data | changes}
+        event = json.loads(announcement(USUAL, number).message)
+        event["data"] |= changes
         entry = {"Id": "0", "Message": json.dumps(event)}
         batch = {"PublishBatchRequestEntries": [entry]}
         self.topic.serve("publish_batch", batch, partly=False)
@@ -121,10 +120,6 @@ class Harness:
         action = {"Get": {"Key": {"id": {"S": "P#key"}}}}
         request = {"TransactItems": [action]}
         self.refusals.noted("> transact_get_items", (request, None))
-
-    def end_refusals(self) -> None:
-        """End the history of the refusals."""
-        self.refusals.finish()
 
     def receive(self, *bodies: str) -> None:
         """Let the next announcement come from a batch of these."""
@@ -167,6 +162,7 @@ class Harness:
         """End the history."""
         self.fates.finish()
         self.monitor.finish({TICKETS: self.tickets, KEYS: []})
+        self.refusals.finish()
 
     def play(self, steps: "Sequence[Step]") -> None:
         """Take the steps."""
@@ -206,7 +202,7 @@ class TestKeptPromises:
         self, harness: Harness
     ) -> None:
         harness.play([CAPPED, call("reserve", 60), LOOK_UP, COMMIT, REFUSE])
-        harness.end_refusals()
+        harness.refusals.finish()
 
         assert harness.refusals.contradicted == {"P-1"}
 
@@ -218,8 +214,8 @@ class TestKeptPromises:
     ) -> None:
         first = min(last, 5)
         harness.play([SEND, call("reserve", first), call("reserve", 60)])
-        harness.play([call("commit", ticket(given), record(given))])
-        harness.play([call("reserve", closed), call("seeded", last)])
+        harness.play([call("number", given), call("reserve", closed)])
+        harness.seeded(last)
 
     def test_history_passes_when_another_request_comes_under_an_erased_key(
         self, numbered: Harness
@@ -232,22 +228,20 @@ class TestKeptPromises:
 
 
 SEND, ANNOUNCE, DELETE = call("send"), call("announce"), call("delete")
-COMMIT = call("commit", ticket(1), record(1))
+COMMIT = call("number", 1)
 DEAD_LETTER, LOSE, FINISH = call("dead_letter"), call("lose"), call("finish")
 CAPPED = call("send", request("P", "key", max_number=50))
 LOOK_UP, REFUSE = call("look_up"), call("refuse", "SequenceFullError")
 RIVAL, ERASE = call("send", request("P", "key", "another")), call("erase")
 ANNOUNCE_RIVAL = call("announce", title="another")
 POISON, OTHER = call("send", "not JSON"), call("send", request("P", "other"))
+RESERVE, SEEDED = call("reserve", 5), call("seeded", 5)
 
 
 NUMBERED: list[tuple[Check, list[Step]]] = [
-    (Check.ORDER, [OTHER, call("commit", ticket(3, "other"), record(3, "other"))]),
-    (Check.SECOND_NUMBER, [call("commit", ticket(2), record(2))]),
-    (
-        Check.GIVEN_TWICE,
-        [OTHER, call("commit", ticket(1, "other"), record(1, "other"))],
-    ),
+    (Check.ORDER, [OTHER, call("number", 3, "other")]),
+    (Check.SECOND_NUMBER, [call("number", 2)]),
+    (Check.GIVEN_TWICE, [OTHER, call("number", 1, "other")]),
     (Check.DELETED, [call("delete_ticket")]),
     (Check.RECORD_OVERWRITTEN, [call("commit", record(1))]),
     (Check.TABLES_AT_END, [ANNOUNCE, DELETE, call("lose_ticket"), FINISH]),
@@ -263,7 +257,7 @@ NUMBERED: list[tuple[Check, list[Step]]] = [
     (Check.LOST, [ANNOUNCE, RIVAL, LOSE, FINISH]),
     (Check.REFUSAL_REASON, [call("refuse", "InvalidMessageError")]),
     (Check.REFUSAL_REASON, [call("refuse", "IdempotencyMismatchError")]),
-    (Check.REFUSED_AND_NUMBERED, [call("refused_before"), call("end_refusals")]),
+    (Check.REFUSED_AND_NUMBERED, [call("refused_before"), ANNOUNCE, DELETE, FINISH]),
     (Check.ANNOUNCED_CONTENT, [RIVAL, ANNOUNCE_RIVAL]),
     (Check.ANNOUNCED_CONTENT, [ERASE, ANNOUNCE_RIVAL]),
     (Check.ANNOUNCED_CONTENT, [RIVAL, ERASE, call("announce", 2, title="another")]),
@@ -293,20 +287,14 @@ FRESH: list[tuple[Check, list[Step]]] = [
         Check.REFUSED_AND_NUMBERED,
         [CAPPED, call("reserve", 60), COMMIT, LOOK_UP, REFUSE],
     ),
-    (Check.SEED_REPORT, [call("reserve", 5), call("seeded", 5, 3)]),
-    (
-        Check.SEED_REPORT,
-        [SEND, call("reserve", 5), COMMIT, call("reserve", 2), call("seeded", 5)],
-    ),
-    (Check.SEED_LEFT_OPEN, [call("reserve", 5), call("seeded", 5)]),
-    (Check.SEED_LEFT_OPEN, [call("reserve", 5), FINISH]),
-    (Check.RESERVED_TWICE, [call("reserve", 5), call("reserve", 5)]),
+    (Check.SEED_REPORT, [RESERVE, call("seeded", 5, 3)]),
+    (Check.SEED_REPORT, [SEND, RESERVE, COMMIT, call("reserve", 2), SEEDED]),
+    (Check.SEED_LEFT_OPEN, [RESERVE, SEEDED]),
+    (Check.SEED_LEFT_OPEN, [RESERVE, FINISH]),
+    (Check.RESERVED_TWICE, [RESERVE, RESERVE]),
     (Check.TICKET_OVERWRITTEN, [SEND, COMMIT, call("reserve", 1)]),
-    (
-        Check.BELOW_SEED,
-        [SEND, call("reserve", 5), call("commit", ticket(2), record(2))],
-    ),
-    (Check.IMPORT_IN_OPEN_GAP, [call("reserve", 5), call("import_", 2)]),
+    (Check.BELOW_SEED, [SEND, RESERVE, call("number", 2)]),
+    (Check.IMPORT_IN_OPEN_GAP, [RESERVE, call("import_", 2)]),
     (Check.IMPORT_BEYOND_SEED, [call("import_", 2)]),
     (Check.TABLES_AT_END, [call("reserve", 1), call("lose_ticket"), FINISH]),
 ]
