@@ -6,6 +6,7 @@ import subprocess
 import sys
 import weakref
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -36,11 +37,7 @@ class TestVirtualTime:
             woken.append(scheduler.now)
 
         for seconds in (31_536_000.0, 2.0, 1.0):
-            scheduler.spawn(
-                Process("p"),
-                str(seconds),
-                lambda s=seconds: sleeper(s),  # type: ignore[misc]
-            )
+            scheduler.spawn(Process("p"), str(seconds), partial(sleeper, seconds))
         scheduler.run()
 
         assert woken == [1.0, 2.0, 31_536_000.0]
@@ -124,13 +121,6 @@ class TestReplay:
         }
 
         assert len(stories) == 1
-
-    def test_histories_differ_when_their_seeds_differ(self) -> None:
-        seeds = range(1, 20)
-
-        histories = {tuple(play(seed).history.lines()) for seed in seeds}
-
-        assert len(histories) == len(seeds)
 
     def test_history_shows_calls_answers_and_faults_when_printed(self) -> None:
         lines = play(4).history.lines()
