@@ -46,6 +46,11 @@ def tokens(text: str) -> list[Token]:
     return _MARKDOWN.parse(text)
 
 
+def anchor_of(heading: str) -> str:
+    """Return the anchor that GitHub makes of a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
 def blocks(text: str, language: str) -> list[str]:
     fences = (token for token in tokens(text) if token.type == "fence")
     return [fence.content for fence in fences if fence.info == language]

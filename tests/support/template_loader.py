@@ -21,6 +21,20 @@ STACK = {
     "AWS::StackId": "arn:aws:cloudformation:eu-west-1:1:stack/app/01234567-89ab-cdef",
     "AWS::NoValue": _NOTHING,
 }
+SAMPLES = {
+    "MaxReceiveCount": "8",
+    "MemorySize": "1769",
+    "ProducerAccounts": "012345678901,123456789012",
+    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
+    "KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/01234567-89ab-cdef",
+    "BatchSize": "7",
+    "MaximumConcurrency": "9",
+    "IdempotencyRetentionDays": "365",
+    "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call",
+    "AlarmEmail": "on-call@example.com",
+    "DeploymentId": "7",
+}
+"""Values of the parameters that have no list of them."""
 
 
 @cache
@@ -33,6 +47,18 @@ def source() -> Json:
 def parameters() -> Json:
     found: Json = source()["Parameters"]
     return found
+
+
+def others() -> dict[str, str]:
+    """Return a value of each parameter that it does not have by default."""
+    return {
+        name: next(
+            str(value)
+            for value in rule.get("AllowedValues", [SAMPLES.get(name)])
+            if value != rule["Default"]
+        )
+        for name, rule in parameters().items()
+    }
 
 
 def deployment_type() -> str:
@@ -90,6 +116,11 @@ def deployed(**chosen: str) -> Json:
         for logical_id, resource in _resources(values["GradualDeployment"]).items()
         if resolved(conditions.get(resource.get("Condition"), True), values)
     }
+
+
+def listed(part: str | list[str]) -> list[str]:
+    """Return the members of what a policy may also write as a single text."""
+    return [part] if isinstance(part, str) else part
 
 
 def properties(logical_id: str, **chosen: str) -> Json:

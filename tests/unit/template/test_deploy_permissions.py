@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.markdown_commands import EXAMPLES, ROOT
-from tests.support.template_loader import Json, deployed
+from tests.support.template_loader import Json, deployed, listed, others
 
 SAMPLES: Final = ROOT / "tests" / "support" / "samples"
 HANDLERS: Final[Json] = json.loads(
@@ -25,16 +25,9 @@ STATEMENTS: Final[list[Json]] = json.loads(POLICY.read_text(encoding="utf-8"))[
 CHARACTERS_OF_A_POLICY: Final = 6_144
 """Of a managed policy, without blanks; IAM User Guide, "IAM quotas"."""
 
-EVERYTHING: Final = {
-    "AlarmEmail": "on-call@example.com",
-    "GradualDeployment": "true",
-    "KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/0",
-    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
-    "ProducerAccounts": "012345678901",
-}
 RESOURCES: Final[list[Json]] = [
-    *deployed(**EVERYTHING).values(),
-    *deployed(**EVERYTHING, QueueType="fifo", TopicType="fifo").values(),
+    *deployed(**others()).values(),
+    *deployed(**others() | {"QueueType": "standard", "TopicType": "standard"}).values(),
 ]
 
 NOT_BY_A_HANDLER: Final = {
@@ -70,8 +63,7 @@ def needed(kind: str) -> set[str]:
 
 
 def actions(statement: Json) -> set[str]:
-    listed = statement["Action"]
-    return {listed} if isinstance(listed, str) else {*listed}
+    return {*listed(statement["Action"])}
 
 
 KINDS: Final = sorted({resource["Type"] for resource in RESOURCES})

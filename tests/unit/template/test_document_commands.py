@@ -18,6 +18,7 @@ from tests.support.markdown_commands import (
     EXAMPLES,
     ROOT,
     Shown,
+    anchor_of,
     blocks,
     on_all_pages,
     pages,
@@ -90,12 +91,10 @@ def test_json_of_pages_and_examples_can_be_parsed() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that GitHub makes of a page's headings."""
+    """Return the anchors of a page's headings."""
     parts = pairwise(tokens(page.read_text(encoding="utf-8")))
-    headings = [text.content for token, text in parts if token.type == "heading_open"]
     return {
-        re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-        for heading in headings
+        anchor_of(text.content) for token, text in parts if token.type == "heading_open"
     }
 
 

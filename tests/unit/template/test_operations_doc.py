@@ -13,6 +13,7 @@ from tests.support.markdown_commands import (
     EXAMPLES,
     ROOT,
     Shown,
+    anchor_of,
     blocks,
     commands,
     in_comments,
@@ -146,8 +147,7 @@ def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
         for part in re.split(r"^(?=#+ )", text, flags=re.MULTILINE)
     ):
         level, _, title = part.partition("\n")[0].partition(" ")
-        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-        above = [*above[: len(level) - 1], f"{page}#{anchor}"]
+        above = [*above[: len(level) - 1], f"{page}#{anchor_of(title)}"]
         for shown in commands("aws", with_examples(part)):
             # The page's own heading stands for what no section has.
             yield tuple(above[1:] or above), shown

@@ -10,6 +10,8 @@ from tests.support.template_loader import (
     Json,
     deployed,
     ids_of,
+    listed,
+    others,
     parameters,
     properties,
     refusals,
@@ -272,7 +274,8 @@ def test_type_changes_what_order_needs_and_nothing_else(kind: str) -> None:
     assert found == BY_TYPE[kind]
 
 
-KEY = "arn:aws:kms:eu-west-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
+OTHERS = others()
+KEY = OTHERS["KmsKeyArn"]
 RESOURCES = {
     "the tickets": ["${TicketsTable.Arn}"],
     "the keys": ["${IdempotencyKeysTable.Arn}"],
@@ -286,10 +289,6 @@ RESOURCES = {
 }
 """By their name in the rights."""
 EVERY_ROLE = {"GradualDeployment": "true"}
-
-
-def listed(part: str | list[str]) -> list[str]:
-    return [part] if isinstance(part, str) else part
 
 
 def allowed(role: Json) -> set[tuple[str, str]]:
@@ -319,29 +318,6 @@ def documented(role: Role) -> set[tuple[str, str]]:
     }
 
 
-ACCOUNTS = "012345678901,123456789012"
-SAMPLES = {
-    "MaxReceiveCount": "8",
-    "MemorySize": "1769",
-    "ProducerAccounts": ACCOUNTS,
-    "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/boundary",
-    "KmsKeyArn": KEY,
-    "BatchSize": "7",
-    "MaximumConcurrency": "9",
-    "IdempotencyRetentionDays": "365",
-    "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:on-call",
-    "AlarmEmail": "on-call@example.com",
-    "DeploymentId": "7",
-}
-
-
-def another_value(name: str) -> str:
-    """Return a value that a parameter does not have by default."""
-    parameter = parameters()[name]
-    values = parameter.get("AllowedValues", [SAMPLES.get(name)])
-    return next(str(value) for value in values if value != parameter["Default"])
-
-
 class TestLeastPrivilege:
     """Worker and CodeDeploy have the rights of their job, on the stack's resources."""
 
@@ -356,9 +332,7 @@ class TestLeastPrivilege:
     @pytest.mark.parametrize("role", roles(), ids=lambda role: role.role)
     def test_role_allows_exactly_what_its_rights_say(self, role: Role) -> None:
         """With every parameter at another value; by default without a key of KMS."""
-        found = properties(
-            role.role, **{name: another_value(name) for name in parameters()}
-        )
+        found = properties(role.role, **OTHERS)
         by_default = properties(role.role, **EVERY_ROLE)
 
         rights = documented(role)
@@ -408,11 +382,11 @@ class TestLandingZone:
         assert found[LOG]["KmsKeyId"] == KEY
 
     def test_queue_lets_the_chosen_accounts_send_and_nothing_else(self) -> None:
-        policy = properties("CreateTicketQueuePolicy", ProducerAccounts=ACCOUNTS)
+        policy = properties("CreateTicketQueuePolicy", **OTHERS)
 
         allowed, denied = policy["PolicyDocument"]["Statement"]
         assert (allowed["Effect"], denied["Effect"]) == ("Allow", "Deny")
-        assert allowed["Principal"] == {"AWS": ACCOUNTS.split(",")}
+        assert allowed["Principal"] == {"AWS": OTHERS["ProducerAccounts"].split(",")}
         assert allowed["Action"] == "sqs:SendMessage"
         assert allowed["Resource"] == "${CreateTicketQueue.Arn}"
 
@@ -442,23 +416,22 @@ class TestWorker:
         assert name == {"Fn::Sub": "/ticket-numbering/${AWS::StackName}"}
 
     def test_mapping_and_queue_get_what_was_chosen(self) -> None:
-        chosen = {name: another_value(name) for name in parameters()}
-        events = mapping(**chosen)
+        events = mapping(**OTHERS)
         limit = events["ScalingConfig"]["MaximumConcurrency"]
 
-        assert events["BatchSize"] == chosen["BatchSize"]
-        assert limit == chosen["MaximumConcurrency"]
-        queue = properties("CreateTicketQueue", **chosen)
-        assert queue["RedrivePolicy"]["maxReceiveCount"] == chosen["MaxReceiveCount"]
+        assert events["BatchSize"] == OTHERS["BatchSize"]
+        assert limit == OTHERS["MaximumConcurrency"]
+        queue = properties("CreateTicketQueue", **OTHERS)
+        assert queue["RedrivePolicy"]["maxReceiveCount"] == OTHERS["MaxReceiveCount"]
 
-    @pytest.mark.parametrize("name", sorted(parameters()))
+    @pytest.mark.parametrize("name", OTHERS)
     def test_version_is_published_when_a_parameter_changes_the_worker(
         self, name: str
     ) -> None:
         """Or a queue or topic that it writes to; else the alias keeps the old one."""
         named = re.findall(r"\$\{(\w+)}", str(environment()))
         [version] = ids_of("AWS::Lambda::Version")
-        before, after = deployed(), deployed(**{name: another_value(name)})
+        before, after = deployed(), deployed(**{name: OTHERS[name]})
 
         is_published = before[version] != after[version]
 

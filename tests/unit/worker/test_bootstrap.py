@@ -24,7 +24,7 @@ from tests.support.canned_aws import (
     error_reply,
 )
 from tests.support.environment import ENVIRONMENT, TUNED
-from tests.support.template_loader import properties, source
+from tests.support.template_loader import listed, properties, source
 from tests.support.worker_calls import (
     DEAD_LETTERS,
     DEFAULT,
@@ -186,10 +186,6 @@ def clients_of_the_source() -> Iterator[str]:
             match node:
                 case ast.Call(func=ast.Attribute(attr="client"), args=[service, *_]):
                     yield ast.literal_eval(service)
-
-
-def listed(part: str | list[str]) -> list[str]:
-    return [part] if isinstance(part, str) else part
 
 
 def rights_of(call: Call) -> Iterator[tuple[str, str]]:
