@@ -36,14 +36,12 @@ def give(invoke: Invoke, system: System, tmp_path: Path) -> Give:
     return give
 
 
-@pytest.mark.parametrize(
-    "name", ["batch.json", "poison-reused-key.json", "poison-deep-nesting.json"]
-)
-def test_event_does_in_a_container_what_the_table_of_expectations_says(
+@pytest.mark.parametrize("name", ["batch.json", "poison-deep-nesting.json"])
+def test_event_is_answered_in_a_container_as_the_table_of_expectations_says(
     give: Give, system: System, name: str
 ) -> None:
     event = json.loads((events.DIRECTORY / name).read_bytes())
-    numbers, reason = EXPECTED[name]
+    numbers, poison = EXPECTED[name]
     keys = [f"{project}-{number}" for project in numbers for number in numbers[project]]
 
     invocation = give(event, len(keys))
@@ -52,21 +50,13 @@ def test_event_does_in_a_container_what_the_table_of_expectations_says(
     announced = [json.loads(message.body) for message in system.announced]
     ids = [one["id"] for one in announced if "number" in one["data"]]
     assert sorted(ids) == sorted(keys)
-    for project, some in numbers.items():
-        assert [*numbers_of(system.audit(project))] == some
-        assert system.audit(project).is_clean
+    assert all(system.audit(project).is_clean for project in numbers)
     assert invocation.outcomes.keys() == {
         record["messageId"] for record in event["Records"]
     }
-    if reason:
-        kind, field = reason
-        look_until(system, lambda: bool(system.dead_letters))
-        [dead_letter] = system.dead_letters
-        poison = event["Records"][-1]
-        assert dead_letter.body == poison["body"]
-        assert dead_letter.attributes["ErrorType"] == kind.__name__
-        assert dead_letter.attributes["ErrorMessage"].startswith(f"{field}: ")
-        assert dead_letter.attributes["SourceMessageId"] == poison["messageId"]
+    look_until(system, lambda: len(system.dead_letters) >= bool(poison))
+    bodies = [event["Records"][-1]["body"]] if poison else []
+    assert [letter.body for letter in system.dead_letters] == bodies
 
 
 def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
@@ -80,11 +70,9 @@ def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
     )
 
     for path in (
-        *(
-            events.DIRECTORY / "create-ticket.json",
-            events.DIRECTORY / "create-ticket.json",
-        ),
-        *(events.DIRECTORY / "redelivery.json", tmp_path / "create-ticket.json"),
+        *[events.DIRECTORY / "create-ticket.json"] * 2,
+        events.DIRECTORY / "redelivery.json",
+        tmp_path / "create-ticket.json",
     ):
         assert invoke(path).response == NO_FAILURE
 
