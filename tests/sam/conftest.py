@@ -41,26 +41,23 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for item in session.items
         if isinstance(item, pytest.Function) and "invoke" in item.fixturenames
     )
-    if any(needing) and docker("info") is None:
+    if any(needing) and not docker("info"):
         pytest.exit(NO_ENGINE, returncode=NO_ENGINE_STATUS)
 
 
-def docker(*arguments: str) -> str | None:
-    """Return the output of the engine's client; none if it fails or is missing."""
+def docker(*arguments: str) -> bool:
+    """Tell whether the engine's client is there, and a command of it succeeds."""
     client = shutil.which("docker")
-    if client is None:
-        return None
     try:
-        result = subprocess.run(  # noqa: S603 - no shell, no argument from outside.
-            [client, *arguments],
+        subprocess.run(  # noqa: S603 - no shell, no argument from outside.
+            [client or "docker", *arguments],
             check=True,
             capture_output=True,
-            text=True,
             timeout=ENGINE_SECONDS,
         )
     except (OSError, subprocess.SubprocessError):
-        return None
-    return result.stdout
+        return False
+    return True
 
 
 def run_sam(
@@ -150,8 +147,7 @@ def local_system(
 @pytest.fixture(scope="session")
 def invoke(local_system: tuple[LocalStack, Path]) -> Callable[[Path], Invocation]:
     # Only where the image is there: elsewhere the SAM CLI pulls it.
-    found = docker("image", "inspect", IMAGE) is not None
-    options = ["--skip-pull-image"] if found else []
+    options = ["--skip-pull-image"] if docker("image", "inspect", IMAGE) else []
 
     def run(event: Path) -> Invocation:
         command = "local", "invoke", "--env-vars", local_system[1], "--event", event
