@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import create_ticket
+from tests.support.builders import ASSIGNED_AT, create_ticket
 from tests.support.template_loader import (
     Json,
     deployed,
@@ -40,20 +40,14 @@ REPLACEABLE = {
 }
 """The types of resources that a deployment makes again without a loss."""
 
-STAMP = "2026-11-21T05:53:00.123Z"
 REQUEST = create_ticket()
-ASSIGNMENT = Assignment(1, REQUEST.fingerprint, STAMP)
+ASSIGNMENT = Assignment(1, REQUEST.fingerprint, ASSIGNED_AT)
 TICKET = ticket_item(REQUEST, ASSIGNMENT)
 KEY_RECORD = key_item(REQUEST.key, ASSIGNMENT, expires_at=1)
 
 
 def worker(**chosen: str) -> Json:
     return properties("NumberingWorker", **chosen)
-
-
-def environment(**chosen: str) -> Json:
-    variables: Json = worker(**chosen)["Environment"]["Variables"]
-    return variables
 
 
 def mapping(**chosen: str) -> Json:
@@ -429,7 +423,7 @@ class TestWorker:
         self, name: str
     ) -> None:
         """Or a queue or topic that it writes to; else the alias keeps the old one."""
-        named = re.findall(r"\$\{(\w+)}", str(environment()))
+        named = re.findall(r"\$\{(\w+)}", str(worker()["Environment"]))
         [version] = ids_of("AWS::Lambda::Version")
         before, after = deployed(), deployed(**{name: OTHERS[name]})
 

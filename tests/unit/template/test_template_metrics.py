@@ -22,10 +22,8 @@ from tests.support.template_loader import (
 )
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.worker.handler import build_handler
-from ticket_numbering.worker.observability import Metric, logger, metrics
+from ticket_numbering.worker.observability import NAMESPACE, Metric, logger, metrics
 from ticket_numbering.worker.results import Poison, Result, Retry
-
-OURS = "TicketNumbering"
 
 
 class Curve(NamedTuple):
@@ -88,9 +86,10 @@ class TestMetrics:
             if metric["Name"] in set(Metric)
             for [name] in directive["Dimensions"]
         }
-        curves = {curve for name in ALARMS for curve in watched(name)}
+        curves = (curve for name in ALARMS for curve in watched(name))
+        ours = {curve[:4] for curve in curves if curve.namespace == NAMESPACE}
         assert {name for _, name, *_ in written} == {*Metric}
-        assert written >= {curve[:4] for curve in curves if curve.namespace == OURS}
+        assert written >= ours
 
     @pytest.mark.parametrize("chosen", [{}, {"GradualDeployment": "true"}])
     def test_dashboard_has_every_alarm_and_adds_up_what_counts(
@@ -136,7 +135,7 @@ def of_function(metric: str) -> Curve:
 
 
 def of_stack(metric: Metric) -> Curve:
-    return Curve(OURS, metric, "service", "app", "Sum")
+    return Curve(NAMESPACE, metric, "service", "app", "Sum")
 
 
 REQUESTS, LETTERS = "CreateTicketQueue", "CreateTicketDeadLetterQueue"
@@ -190,9 +189,6 @@ PASSING: dict[str, Sequence[Sequence[float]]] = {
     SHARE: [[0, 50, 0, 0]],
 }
 """Series of the first metric that wake nobody."""
-
-
-ON_FAILURES = ["TransientFailuresAlarm", "AnnouncementsFailedAlarm"]
 
 
 class TestAlarms:
@@ -271,7 +267,9 @@ class TestAlarms:
         periods = {name: [count] * 2 for name, count in (counts | shown).items()}
         assert is_on(alarm, periods) is expected
 
-    @pytest.mark.parametrize("logical_id", ON_FAILURES)
+    @pytest.mark.parametrize(
+        "logical_id", ["TransientFailuresAlarm", "AnnouncementsFailedAlarm"]
+    )
     @pytest.mark.parametrize(
         "window", parameters()["MaximumBatchingWindow"]["AllowedValues"]
     )
