@@ -31,7 +31,6 @@ from simulation.world.world import Outcome
 from tests.support.builders import SALT
 from tests.support.mark_monitor import ERASED
 from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
-from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.contract.envelope import Envelope
 
 SEEDS: Final = 75
@@ -261,10 +260,8 @@ def blind(name: str, is_hidden: Callable[[Item], bool]) -> Algorithm:
                         reason["Item"].pop("origin", None)
                 raise
 
-        client: Any = AlteredClient(environment.dynamodb, transact_write_items=write)
-        return environment.handler(
-            store=lambda _, *tables: DynamoDBTicketStore(client, *tables)
-        )
+        client = AlteredClient(environment.dynamodb, transact_write_items=write)
+        return replace(environment, dynamodb=client).handler()
 
     return Algorithm(name, build)
 
