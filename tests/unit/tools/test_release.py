@@ -23,21 +23,11 @@ from ticketctl import __version__
 from tools.release import CODE_PARAMETERS, ROOT, problems, write
 from tools.translate import as_text, main, translate
 
-CHECKED = ("template.yaml", "CHANGELOG.md")
-
 BYTES_OF_A_REQUEST = 51_200
 """Of a TemplateBody; CloudFormation User Guide, "Understand CloudFormation quotas".
 
 `aws cloudformation deploy` without a bucket and Terraform's `template_body` use it.
 """
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """Return a checkout that can be released."""
-    for name in CHECKED:
-        shutil.copy(ROOT / name, tmp_path / name)
-    return tmp_path
 
 
 class TestVersions:
@@ -51,19 +41,21 @@ class TestVersions:
         ],
     )
     def test_release_is_refused_when_a_file_has_another_version(
-        self, checkout: Path, name: str, before: str
+        self, tmp_path: Path, name: str, before: str
     ) -> None:
-        path = checkout / name
+        for checked in ("template.yaml", "CHANGELOG.md"):
+            shutil.copy(ROOT / checked, tmp_path)
+        path = tmp_path / name
         other = before.replace(__version__, "9.9.9")
         path.write_text(path.read_text().replace(before, other))
 
-        [problem] = problems("", checkout)
+        [problem] = problems(root=tmp_path)
 
         assert name in problem
 
-    def test_release_is_refused_when_the_tag_is_another(self, checkout: Path) -> None:
-        assert not [*problems(f"v{__version__}", checkout)]
-        assert [*problems("v9.9.9", checkout)]
+    def test_release_is_refused_when_the_tag_is_another(self) -> None:
+        assert not [*problems(f"v{__version__}")]
+        assert [*problems("v9.9.9")]
 
 
 @pytest.fixture(scope="module")
