@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,34 +17,22 @@ from tests.unit.worker.test_events import EXPECTED
 from tools import events
 
 Invoke = Callable[[Path], Invocation]
-Give = Callable[[dict[str, Any], int], Invocation]
 
 NO_FAILURE: dict[str, list[dict[str, str]]] = {"batchItemFailures": []}
 
 
-@pytest.fixture
-def give(invoke: Invoke, system: System, tmp_path: Path) -> Give:
-
-    def give(event: dict[str, Any], announcements: int) -> Invocation:
-        path = tmp_path / "event.json"
-        path.write_text(json.dumps(event), encoding="utf-8")
-        invocation = invoke(path)
-        look_until(system, lambda: len(system.announced) >= announcements)
-        return invocation
-
-    return give
-
-
 @pytest.mark.parametrize("name", ["batch.json", "poison-deep-nesting.json"])
 def test_event_is_answered_in_a_container_as_the_table_of_expectations_says(
-    give: Give, system: System, name: str
+    invoke: Invoke, system: System, name: str
 ) -> None:
-    event = json.loads((events.DIRECTORY / name).read_bytes())
+    path = events.DIRECTORY / name
+    event = json.loads(path.read_bytes())
     numbers, poison = EXPECTED[name]
     keys = [f"{project}-{number}" for project in numbers for number in numbers[project]]
 
-    invocation = give(event, len(keys))
+    invocation = invoke(path)
 
+    look_until(system, lambda: len(system.announced) >= len(keys))
     assert invocation.response == NO_FAILURE
     announced = [json.loads(message.body) for message in system.announced]
     ids = [one["id"] for one in announced if "number" in one["data"]]
