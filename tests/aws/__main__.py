@@ -29,7 +29,7 @@ from tests.aws.findings import (
 from tests.aws.meter import UNITS_A_PUT, Meter, dollars
 from tests.aws.probe import Probe
 from tests.aws.stack import temporary_stack
-from tests.aws.tables import PREFIX, Items, is_aws, table_names, temporary_tables
+from tests.aws.tables import PREFIX, is_aws, items_of, table_names, temporary_tables
 from tests.aws.trial import DOLLARS_A_MESSAGE, TOGETHER, trial
 from tests.support.backends import Backend
 from ticketctl import __version__
@@ -167,7 +167,7 @@ def _check(backend: Backend, admin: Meter, seconds: float) -> dict[str, Any]:
     remark("transactional reads of tickets that are about to be created")
     probe.writer.run(seconds / 6, probe.look)
     remark("audit")
-    items = Items.read(backend)
+    items = items_of(backend)
     contention = {"alone": alone, "one_project": one, "ten_projects": ten}
     found: dict[str, Any] = _about(backend) | {
         "latencies_ms": probe.writer.reading.latencies_ms()

@@ -3,28 +3,32 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
 from induction.axioms import AXIOMS
-from simulation.aws.items import Item
+from simulation.aws.items import Address, Item
+from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.chains import Chains
 from simulation.checks.monitor import Monitor
 from simulation.checks.violations import Violation
 from tests.aws.contention import Contention, Reader
 from tests.aws.meter import Cancelled
-from tests.aws.tables import Items, empty, place_of
+from tests.aws.tables import empty
 from tests.support.backends import Backend
 from tests.support.conformance.case import FAILED, Case
 from tests.support.conformance.single_items import SINGLE_ITEMS
 from tests.support.conformance.transactions import TRANSACTIONS
 from tests.support.model_services import ModelServices
-from tests.support.tables import by_address
+from tests.support.tables import address_of
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.table_reader import TableReader
+
+Items = Mapping[Address, Item]
 
 CASES: Final[Sequence[Case]] = (*SINGLE_ITEMS, *TRANSACTIONS)
 NONE: Final = "None"
@@ -60,7 +64,7 @@ def of_cancellations(cancelled: Iterable[Cancelled], items: Items) -> dict[str, 
         for item, reason in zip(one.items, one.reasons, strict=True):
             if reason["Code"] == FAILED:
                 shown += 1
-                found = _found(item, items)
+                found = items.get(address_of(item))
                 if found is None or found != reason.get("Item"):
                     wrong.append(f"failed condition: {_name(item)}")
     return {
@@ -87,21 +91,14 @@ def _has_conflict_of_free(one: Cancelled, items: Items) -> bool:
     return any(
         reason["Code"] == CONFLICT
         and "id" not in item
-        and (_found(item, items) or {}).get("idempotency_key")
+        and items.get(address_of(item), {}).get("idempotency_key")
         == item["idempotency_key"]
         for item, reason in zip(one.items, one.reasons, strict=True)
     )
 
 
-def _found(item: Item, items: Items) -> Item | None:
-    """Return what is where an item was to be put."""
-    if "id" in item:
-        return items.keys.get(item["id"]["S"])
-    return items.tickets.get(place_of(item))
-
-
 def _name(item: Item) -> str:
-    return item["id"]["S"] if "id" in item else "{}-{}".format(*place_of(item))
+    return "-".join(map(str, address_of(item).key))
 
 
 def of_reads(reader: Reader, items: Items) -> dict[str, Any]:
@@ -115,12 +112,13 @@ def of_reads(reader: Reader, items: Items) -> dict[str, Any]:
         "contradictions": [
             f"read before it was decided: {reader.project_id}-{number}"
             for number, keys in sorted(reader.keys.items())
-            if keys != _keys(items.tickets.get((reader.project_id, number)))
+            if keys != _keys(items, reader.project_id, number)
         ],
     }
 
 
-def _keys(ticket: Item | None) -> set[str]:
+def _keys(items: Items, project_id: str, number: int) -> set[str]:
+    ticket = items.get(Address(TICKETS, (project_id, Decimal(number))))
     return {ticket["idempotency_key"]["S"]} if ticket else set()
 
 
@@ -129,7 +127,7 @@ def of_contention(contention: Contention, items: Items) -> dict[str, Any]:
     numbered = {
         key: {int(record["number"]["N"])}
         for key in contention.answers
-        if (record := items.keys.get(key_id(key)))
+        if (record := items.get(Address(KEYS, (key_id(key),))))
     }
     wrong = [
         key_id(key)
@@ -157,7 +155,7 @@ def of_tables(backend: Backend, items: Items) -> dict[str, Any]:
     found = [str(finding) for audit in audits for finding in audit.findings]
     return {
         "last_numbers": {audit.project_id: audit.last for audit in audits},
-        "tickets": len(items.tickets),
+        "tickets": sum(address.table == TICKETS for address in items),
         "contradictions": [*found, *_chain_problems(items)],
     }
 
@@ -165,10 +163,9 @@ def of_tables(backend: Backend, items: Items) -> dict[str, Any]:
 def _chain_problems(items: Items) -> Iterator[str]:
     """Yield the first ticket whose chain or date does not follow."""
     model = ModelServices()
-    written = [*items.tickets.values(), *items.keys.values()]
     monitor = Monitor(model.topic, model.queues["source"], model.queues["dead"])
     try:
-        Chains(monitor, timedelta(0)).decided(by_address(written))
+        Chains(monitor, timedelta(0)).decided(items)
     except Violation as violation:
         yield str(violation)
 

@@ -3,15 +3,13 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import Any, Final
 
-from simulation.aws.items import Item
+from simulation.aws.items import Address, Item
 from simulation.aws.tables import KEYS, SCHEMA, TICKETS
 from tests.support.backends import Backend
-from tests.support.tables import create_table
-from ticketctl.aws.table_reader import Place
+from tests.support.tables import by_address, create_table
 from ticketctl.cli.output import remark
 
 PREFIX: Final = "numbering-check-"
@@ -69,27 +67,13 @@ def _delete(client: Any, name: str) -> None:
                 return
 
 
-@dataclass(frozen=True)
-class Items:
-    """All items of the two tables, as DynamoDB has them."""
-
-    tickets: Mapping[Place, Item]
-    keys: Mapping[str, Item]
-
-    @classmethod
-    def read(cls, backend: Backend) -> "Items":
-        """Read both tables."""
-        tickets = _scan(backend.dynamodb, backend.tickets)
-        keys = _scan(backend.dynamodb, backend.keys)
-        return cls(
-            {place_of(item): item for item in tickets},
-            {item["id"]["S"]: item for item in keys},
-        )
-
-
-def place_of(item: Item) -> Place:
-    """Return a ticket's project and number."""
-    return item["project_id"]["S"], int(item["number"]["N"])
+def items_of(backend: Backend) -> Mapping[Address, Item]:
+    """Return all items of the two tables, as DynamoDB has them."""
+    return by_address(
+        item
+        for table in (backend.tickets, backend.keys)
+        for item in _scan(backend.dynamodb, table)
+    )
 
 
 def empty(backend: Backend) -> None:

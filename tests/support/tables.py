@@ -25,10 +25,14 @@ def create_table(client: Any, name: str, **key: str) -> None:
     )
 
 
+def address_of(item: Item) -> Address:
+    """Return where an item of the stack's tables, or its key, belongs."""
+    table = KEYS if "id" in item else TICKETS
+    return Address(table, key_of(item, SCHEMA[table]))
+
+
 def by_address(items: Iterable[Item]) -> dict[Address, Item]:
-    """Return items of the stack's tables by their addresses."""
-    tables = [(KEYS if "id" in item else TICKETS, item) for item in items]
-    return {Address(table, key_of(item, SCHEMA[table])): item for table, item in tables}
+    return {address_of(item): item for item in items}
 
 
 @contextmanager

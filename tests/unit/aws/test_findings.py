@@ -7,15 +7,15 @@ from typing import Any, Final
 import pytest
 
 from simulation.aws.dynamodb import STALENESS_SECONDS
-from simulation.aws.items import Item
+from simulation.aws.items import Address, Item
 from simulation.aws.tables import TICKETS
 from tests.aws.contention import Reader
 from tests.aws.findings import contradictions, of_cancellations, of_reads
 from tests.aws.meter import Cancelled
-from tests.aws.tables import Items
 from tests.support.conformance.case import FAILED
 from tests.support.model_services import ModelServices
 from tests.support.seed_items import ticket_item
+from tests.support.tables import by_address
 from ticket_numbering.contract.dynamodb_items import ticket_id
 
 CONFLICT: Final = "TransactionConflict"
@@ -27,12 +27,10 @@ def record(key: str) -> dict[str, Any]:
     return {"id": {"S": f"PROJ#{key}"}}
 
 
-def items(*keys: str) -> Items:
+def items(*keys: str) -> dict[Address, Item]:
     """Return the items of a sequence whose numbers these keys have."""
-    return Items(
-        {("PROJ", number): ticket(number, key) for number, key in enumerate(keys, 1)},
-        {f"PROJ#{key}": record(key) for key in keys},
-    )
+    tickets = (ticket(number, key) for number, key in enumerate(keys, 1))
+    return by_address([*tickets, *map(record, keys)])
 
 
 def cancelled(first: int, codes: Sequence[str], *keys: str) -> Cancelled:
