@@ -1,7 +1,7 @@
 """`ticketctl announce` publishes the events of numbers again."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,14 +12,8 @@ from simulation.aws.batches import UNAVAILABLE
 from simulation.aws.errors import ServiceError
 from simulation.aws.faults import Fault
 from simulation.engine.choices import Choices
-from tests.support.builders import (
-    announcement,
-    block_of,
-    create_ticket,
-    create_tickets,
-)
+from tests.support.builders import announcement, block_of, create_ticket, create_tickets
 from tests.support.canned_aws import aws_client
-from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import InTurn, ModelServices
 from tests.support.seed_items import block_items, ticket_item
@@ -33,7 +27,6 @@ from ticketctl.cli.errors import CloudError
 from ticketctl.sequences.announcing import Announcer
 from ticketctl.sequences.repeating import Repeat
 
-CHAIN = "v1:gOOHIFxyNeCqZVUr8GYmZ8jNFYW-Qa4bUWRJ9P8bCxQ"
 REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
 
 
@@ -107,21 +100,12 @@ MALFORMED: list[dict[str, Any]] = [
 class TestRange:
     """The numbers of a range, each accounted for."""
 
-    def test_range_is_read_once_when_none_is_missing(self, stage: Stage) -> None:
-        stage.put(1, 2, 3, 4)
-        slept: list[float] = []
-        repeat = Repeat(stage, "PROJ", 2, 3, sleep=slept.append)
-
-        assert [ticket.number for ticket, _ in repeat.tickets()] == [2, 3]
-
-        assert slept == []
-
-    @pytest.mark.parametrize("last", [3, 4])
+    @pytest.mark.parametrize(("there", "last"), [((1, 4), 3), ((1, 4), 4), ((1,), 3)])
     def test_number_is_read_again_when_a_query_saw_half_of_its_block(
-        self, stage: Stage, last: int
+        self, stage: Stage, there: Sequence[int], last: int
     ) -> None:
         """The others of its block come after it all the same."""
-        stage.put(1, 4)
+        stage.put(*there)
         late = partial(stage.put, 2, 3)
         repeat = Repeat(stage, "PROJ", 1, last, sleep=lambda _: late())
 
@@ -129,32 +113,6 @@ class TestRange:
 
         assert found == [*range(1, last + 1)]
         assert not repeat.problems
-
-    @pytest.mark.parametrize(
-        ("last", "numbers", "remark"),
-        cases(
-            {
-                "within": (4, (1, 4), "missing: 2 of PROJ-2 to PROJ-3;"),
-                "at the end": (2, (1,), "missing: 1 of PROJ-2 to PROJ-2;"),
-                "behind all": (5, (1, 4), "missing: 1 of PROJ-5 to PROJ-5;"),
-            }
-        ),
-    )
-    def test_missing_numbers_are_told_when_they_stay_missing(
-        self,
-        stage: Stage,
-        last: int,
-        numbers: tuple[int, ...],
-        remark: str,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        stage.put(1, 4)
-        repeat = Repeat(stage, "PROJ", 1, last, sleep=lambda _: None)
-
-        assert tuple(ticket.number for ticket, _ in repeat.tickets()) == numbers
-
-        assert remark in capsys.readouterr().err
-        assert repeat.problems
 
     @pytest.mark.parametrize("wrong", MALFORMED, ids=str)
     def test_malformed_ticket_is_told_and_the_others_announced(
@@ -169,41 +127,6 @@ class TestRange:
         assert ids(stage.published) == ["PROJ-1", "PROJ-3"]
         assert ended.err.startswith("PROJ-2 is malformed; ")
 
-    def test_missing_numbers_are_told_when_a_lost_ticket_stands_behind_them(
-        self, stage: Stage, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """They were given here, as its own number was."""
-        marks = {"status": "reserved", "origin": "elsewhere", "chain": CHAIN}
-        stage.write(ticket_item("PROJ", 3, None, **marks))
-        repeat = Repeat(stage, "PROJ", 1, 3, sleep=lambda _: None)
-
-        assert [ticket.number for ticket, _ in repeat.tickets()] == [3]
-
-        assert "missing: 2 of PROJ-1 to PROJ-2;" in capsys.readouterr().err
-
-    def test_item_before_the_range_counts_for_nothing(self, stage: Stage) -> None:
-        marks = {"status": "reserved", "origin": "elsewhere"}
-        stage.write(ticket_item("PROJ", 3, None, **marks))
-        stage.put(4)
-
-        ended = announce(stage, 4)
-
-        assert "reserved 0, imported 0, not here 0" in ended.out
-
-    @pytest.mark.parametrize(("first", "last"), [(1, 2), (2, 3)])
-    def test_item_without_a_valid_number_is_told_and_never_announced(
-        self, stage: Stage, first: int, last: int
-    ) -> None:
-        """Another program put it there; the numbers around it are sound."""
-        stage.write(*block_items(block_of(create_tickets(3))))
-        for number in ("0.5", "1.5", "2.5"):
-            stage.write(ticket_item("PROJ", number, "another key"))
-
-        ended = announce(stage, first, last)
-
-        assert ids(stage.published) == [f"PROJ-{first}", f"PROJ-{last}"]
-        assert "PROJ has an item with the number 2.5; see: ticketctl audit" in ended.err
-
     def test_fraction_is_no_neighbour_of_a_number(self, stage: Stage) -> None:
         stage.put(1, 2)
         stage.write(ticket_item("PROJ", "1.5", "another key"))
@@ -214,27 +137,6 @@ class TestRange:
             [item and item.fields["number"] for item in found] for found in around
         ]
         assert numbers == [[None, 1, 2], [1, 2, None]]
-
-    @pytest.mark.parametrize("first", [1, 2])
-    @pytest.mark.parametrize(
-        ("changed", "problem"),
-        [
-            ({}, "is not as it was announced"),
-            ({"of-a-later-release": True}, "has what this ticketctl does not know"),
-        ],
-        ids=["text", "field of a later release"],
-    )
-    def test_ticket_is_told_and_not_announced_when_its_hash_covers_something_else(
-        self, stage: Stage, first: int, changed: dict[str, str], problem: str
-    ) -> None:
-        """Its number and id would come with another content."""
-        stage.write(*block_items(block_of(create_tickets(3))))
-        stage.change_ticket(2, title="changed", **changed)
-
-        ended = announce(stage, first)
-
-        assert ids(stage.published) == ["PROJ-1", "PROJ-3"][first - 1 :]
-        assert f"PROJ-2 {problem}; " in ended.err
 
 
 def replayed(entries: Iterable[Any]) -> list[str]:
