@@ -1,4 +1,4 @@
-"""A new command is imported, named like its work, and tested end to end."""
+"""A new command is named like its work, and tested end to end."""
 
 import ast
 import os
@@ -16,19 +16,6 @@ from ticketctl import __version__, commands
 from ticketctl.cli.errors import Status
 
 END_TO_END: Final = ROOT / "tests/e2e/ctl"
-
-
-def test_module_of_a_command_is_imported() -> None:
-    init = Path(commands.__file__)
-    imported = {
-        alias.name
-        for node in ast.walk(ast.parse(init.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module == commands.__name__
-        for alias in node.names
-    }
-    modules = {path.stem for path in init.parent.glob("*.py")}
-
-    assert imported == modules - {"__init__", "application", "options"}
 
 
 def test_package_of_work_has_the_name_of_its_command_module() -> None:
@@ -72,7 +59,7 @@ def python(*words: str, **variables: str) -> str:
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
-        ("--version", "ticketctl"),
+        ("--version", f"ticketctl {__version__}\n"),
         ("--help", "send-file"),
         ("se<Tab>", "send-file"),
         ("send --pr<Tab>", "--priority"),
@@ -95,8 +82,8 @@ def test_no_library_of_a_command_is_loaded_when_none_works(
     }
     out = python("-c", script, *words, **(tab if line.endswith("<Tab>") else {}))
 
-    printed, _, modules = out.rstrip("\n").rpartition("\n")
-    assert shown in printed
+    *printed, modules = out.splitlines(keepends=True)
+    assert shown in "".join(printed)
     assert not {"boto3", "botocore", "pydantic"} & {*modules.split()}
 
 

@@ -35,17 +35,8 @@ from ticketctl.__main__ import main
 from ticketctl.aws.aws_errors import error_code, explained, is_no_answer
 from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, variable_of
 from ticketctl.aws.stack import Stack, find_stack
-from ticketctl.cli.errors import (
-    CloudError,
-    Status,
-)
-from ticketctl.cli.output import (
-    console,
-    print_json,
-    print_json_line,
-    remark,
-    visible,
-)
+from ticketctl.cli.errors import CloudError, Status
+from ticketctl.cli.output import console, print_json, print_json_line, remark, visible
 from ticketctl.commands import app
 from ticketctl.commands.application import stack_of
 from ticketctl.status.variables import shell_lines
@@ -58,6 +49,16 @@ FINDS_US = {
     "PATH": os.environ["PATH"],
     "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}:{ROOT / 'lab'}",
 }
+
+
+def run(*words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Run Python in a process that finds our code, and nothing of this machine."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    options = {"env": FINDS_US, **streams, **options}
+    return subprocess.run(  # noqa: S603 - our own commands.
+        [sys.executable, *words], check=False, text=True, **options
+    )
+
 
 Answer = Callable[[Stubber], None]
 
@@ -104,9 +105,6 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
         "StackStatus": status,
         "Outputs": [
             {"OutputKey": name, "OutputValue": f"the {name}"} for name in outputs
-        ],
-        "Parameters": [
-            {"ParameterKey": "IdempotencyRetentionDays", "ParameterValue": "40"}
         ],
     }
     return lambda stub: stub.add_response("describe_stacks", {"Stacks": [stack]})
@@ -221,35 +219,6 @@ class TestVariables:
 
 class TestStack:
     """A stack is found by its name, or the error names the cause."""
-
-    def test_stack_has_outputs_and_parameters_when_it_is_found(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        stack = found(answer_of(*NEEDED_OUTPUTS), monkeypatch)
-
-        assert (stack.name, stack.region) == ("mine", "eu-west-1")
-        assert stack.outputs["TicketsTableName"] == "the TicketsTableName"
-        assert stack.retention_days == 40
-
-    @pytest.mark.usefixtures("variables")
-    @pytest.mark.parametrize(
-        ("code", "error", "said"),
-        [
-            ("ValidationError", CloudError, "no stack mine in eu-west-1"),
-            ("AccessDenied", ClientError, "AccessDenied"),
-        ],
-    )
-    def test_error_says_there_is_no_stack_only_when_there_is_none(
-        self,
-        monkeypatch: pytest.MonkeyPatch,
-        code: str,
-        error: type[Exception],
-        said: str,
-    ) -> None:
-        with pytest.raises(error, match=said):
-            found(
-                lambda stub: stub.add_client_error("describe_stacks", code), monkeypatch
-            )
 
     def test_needed_outputs_are_those_of_version_1(self) -> None:
         """A stack of an earlier release lacks a later output."""
@@ -462,13 +431,8 @@ class TestCredentials:
         (tokens / f"{sha1(b'x').hexdigest()}.json").write_text('{"access')  # noqa: S324
         (tmp_path / ".aws" / "config").write_text(f"[default]\n{SSO}\n")
 
-        ended = subprocess.run(
-            [sys.executable, "-m", "ticketctl", "--region", "eu-west-1", "status"],
-            env=FINDS_US | {"HOME": str(tmp_path)},
-            check=False,
-            capture_output=True,
-            text=True,
-        )
+        home = FINDS_US | {"HOME": str(tmp_path)}
+        ended = run("-m", "ticketctl", "--region", "eu-west-1", "status", env=home)
 
         assert ended.returncode == Status.CLOUD
         assert ended.stderr.startswith("error: no usable credentials: KeyError: ")
@@ -535,21 +499,11 @@ class TestCommand:
         with command(failing(ZeroDivisionError())), pytest.raises(ZeroDivisionError):
             main(["look"])
 
-    def test_reader_that_has_enough_is_no_error(self) -> None:
-        ended = subprocess.run(  # noqa: S603 - our own command.
-            ["/bin/bash", "-c", f"{sys.executable} -m ticketctl sample 9999 | head -1"],
-            env=FINDS_US,
-            check=True,
-            capture_output=True,
-        )
-
-        assert (ended.stdout.count(b"\n"), ended.stderr) == (1, b"")
-
     @pytest.mark.parametrize(
         "line",
         [
             "ticketctl --help",
-            "ticketctl sample 1",
+            "ticketctl sample 9999",
             "ticketctl send-file tickets.jsonl --dry-run",
             "ticketctl send-file tickets.jsonl --dry-run --json",
             "simulation seed 1",
@@ -559,21 +513,15 @@ class TestCommand:
         self, line: str, tmp_path: Path
     ) -> None:
         """However a command prints: it must not look as if all of it was read."""
-        (tmp_path / "tickets.jsonl").write_text(json.dumps(ticket_fields("PROJ")))
+        ticket = json.dumps(ticket_fields("PROJ"))
+        (tmp_path / "tickets.jsonl").write_text(f"{ticket}\n")
         reader, writer = os.pipe()
         os.close(reader)
         with os.fdopen(writer, "wb") as closed:
-            ended = subprocess.run(  # noqa: S603 - our own command.
-                [sys.executable, "-m", *line.split()],
-                cwd=tmp_path,
-                env=FINDS_US,
-                check=False,
-                stdout=closed,
-                stderr=subprocess.PIPE,
-            )
+            ended = run("-m", *line.split(), cwd=tmp_path, stdout=closed)
 
         assert ended.returncode == Status.FOUND
-        assert b"Traceback" not in ended.stderr
+        assert ended.stderr == ""
 
     def test_command_gets_the_stack_that_the_options_name(
         self, monkeypatch: pytest.MonkeyPatch
@@ -611,15 +559,6 @@ class TestInstalled:
         assert "bool" not in ended.out
         assert "<str>" in ended.out or "<int" in ended.out
 
-    def test_version_is_that_of_the_template(self) -> None:
-        """They are released together."""
-        application = source()["Metadata"]["AWS::ServerlessRepo::Application"]
-
-        ended = ctl("--version")
-
-        assert ended.out == f"ticketctl {application['SemanticVersion']}\n"
-        assert ended.status == 0
-
     def test_command_line_loads_nothing_of_the_developers_tools(self) -> None:
         """An installation has neither them nor the worker's packages."""
         script = (
@@ -628,14 +567,9 @@ class TestInstalled:
             "    '.local.' in one.name or importlib.import_module(one.name)\n"
             "print(*sys.modules)"
         )
-        ended = subprocess.run(  # noqa: S603 - no shell, and nothing from outside.
-            [sys.executable, "-P", "-c", script],
-            env=FINDS_US,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
+        ended = run("-P", "-c", script)
 
+        assert ended.stderr == ""
         own = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         asked = (ROOT / "requirements/dev.in").read_text().splitlines()
         asked += (ROOT / "requirements/runtime.in").read_text().splitlines()
@@ -680,21 +614,6 @@ class TestOutput:
         console().print(text, markup=False)
 
         assert capsys.readouterr() == (f"{text}\n", f"{text}\n")
-
-    def test_json_drives_no_terminal_and_stays_the_same_when_a_text_is_broken(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """C1 controls, marks that turn a line around, a lone surrogate."""
-        texts = {"a": "é\x9b2J\x7f\u202e \U000e0041 \ud800"}
-
-        print_json(texts)
-        print_json_line(texts)
-
-        printed = capsys.readouterr().out
-        assert printed.replace("\n", "").isprintable()
-        assert "é" in printed
-        whole, line = printed[:-1].rsplit("\n", 1)
-        assert json.loads(whole) == json.loads(line) == texts
 
     def test_json_lines_are_seen_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A program may wait at the other end of a pipe."""
