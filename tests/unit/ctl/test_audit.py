@@ -54,22 +54,6 @@ def days_ago(days: int) -> str:
 class TestSequences:
     """Numbers are 1..n, and missing ones are named by their kind."""
 
-    @pytest.mark.parametrize("page", [1, 100])
-    def test_audit_is_clean_when_numbers_are_one_to_n(
-        self, steps: Steps, page: int
-    ) -> None:
-        steps.services.dynamodb.page = page
-        steps.put(*sequence("B", 1), *sequence("A", 1, 2, 3))
-        steps.put(*sequence("A", *range(4, 11), status=VOIDED))
-
-        report = audited(steps)
-
-        counts = [(p.tickets, p.first, p.last, p.voided) for p in report.projects]
-        assert not report.findings
-        assert [project.project_id for project in report.projects] == ["A", "B"]
-        assert counts == [(10, 1, 10, 7), (1, 1, 1, 0)]
-        assert (report.reading.tickets_read, report.reading.keys_read) == (11, 11)
-
     @pytest.mark.parametrize(("items", "expected"), cases(MISSING))
     def test_missing_numbers_are_found_as_ranges(
         self, steps: Steps, items: list[Item], expected: list[tuple[Kind, int, int]]
@@ -154,20 +138,6 @@ class TestKeys:
         is_of_key = expected.kind in {Kind.KEY_WITHOUT_TICKET, Kind.GIVEN_TWICE}
         is_seen = not (projects and is_of_key)
         assert findings == ([expected] if is_seen else [])
-
-    def test_last_number_is_zero_when_a_project_has_no_tickets(
-        self, steps: Steps
-    ) -> None:
-        project = only(audited(steps, "A"))
-
-        assert (project.tickets, project.first, project.last) == (0, 0, 0)
-        assert [one.kind for one in project.findings] == [Kind.NO_TICKETS]
-
-    def test_only_the_project_is_read_when_it_is_named(self, steps: Steps) -> None:
-        steps.put(*sequence("A", 1, 2), *sequence("B", 7))
-
-        assert numbers_of(only(audited(steps, "A"))) == (1, 2)
-        assert "scan" not in steps.services.dynamodb.requests
 
     @pytest.mark.parametrize(
         ("first", "is_clean"),

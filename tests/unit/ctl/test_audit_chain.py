@@ -13,20 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.audits import (
-    BOTH_WAYS,
-    audited,
-    disorder,
-    found,
-    numbers_of,
-    only,
-)
-from tests.support.builders import (
-    ASSIGNED_AT,
-    block_of,
-    create_ticket,
-    create_tickets,
-)
+from tests.support.audits import BOTH_WAYS, audited, disorder, found, only
+from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.cases import cases, plain_id
 from tests.support.evidence import erase, run_verifier, verifier
 from tests.support.seed_items import (
@@ -37,10 +25,7 @@ from tests.support.seed_items import (
     sequence,
 )
 from tests.support.steps import Steps
-from ticket_numbering.contract.dynamodb_items import (
-    CHAIN,
-    EXTERNAL,
-)
+from ticket_numbering.contract.dynamodb_items import CHAIN, EXTERNAL
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
@@ -90,8 +75,10 @@ def behind_a_gap(steps: Steps) -> None:
     retitle(steps, 5)
 
 
-def own_segment(steps: Steps, date: str = ASSIGNED_AT) -> None:
+def dated_before_a_gap(steps: Steps) -> None:
+    """Behind a gap a segment may start, and nobody knows the date before it."""
     remove(steps, 3, 4, 5, 6)
+    date = "2020-01-01T00:00:00.000Z"
     steps.put(*block_items(block_of([create_ticket("A")], 4, date)))
 
 
@@ -99,12 +86,6 @@ def erased_with_fingerprint(steps: Steps) -> None:
     """It could test a guess of the text."""
     erased(steps, 2)
     steps.changes_key("A", "k-2", fingerprint=create_ticket().fingerprint)
-
-
-def later_release(steps: Steps, *numbers: int) -> None:
-    for number in numbers:
-        steps.changes("A", number, **LATER)
-        steps.changes_key("A", f"k-{number}", fingerprint="v1:" + "0" * 64)
 
 
 def later_chain(steps: Steps) -> None:
@@ -119,35 +100,22 @@ FOUND: dict[str, tuple[Tamper, list[tuple[Any, ...]]]] = {
         lambda steps: retitle(steps, 2, 3, 4, 6),
         [(Kind.CHANGED, 2, 4), (Kind.CHANGED, 6, 6)],
     ),
-    "segment-behind-a-gap": (own_segment, [(Kind.GAP, 3, 3)]),
+    "binary": (
+        lambda steps: steps.changes("A", 2, attributes={"a": b"x"}),
+        [(Kind.CHANGED, 2, 2)],
+    ),
     # None fits the chain behind the gap, which is found as such.
     "changed-behind-a-gap": (behind_a_gap, [(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)]),
     **{
         f"erased-with-{name}": (erased_but(name), [(Kind.ERASED_WITH_TEXT, 2, 2)])
         for name in (SALT_NAME, "title", "description")
     },
-    "erased-with-what-is-unknown": (
-        lambda steps: erased(steps, 2, unheard_of="left"),
-        [(Kind.NOT_VERIFIABLE, 2, 2)],
-    ),
     "erased-with-what-is-unknown-and-another-hash": (
         lambda steps: erased(steps, 2, unheard_of="left", commitment="other"),
         [(Kind.CHANGED, 2, 2), (Kind.NOT_VERIFIABLE, 2, 2)],
     ),
-    # Behind a gap nobody knows the date before it.
-    "dated-before-a-gap": (
-        lambda steps: own_segment(steps, "2020-01-01T00:00:00.000Z"),
-        [(Kind.GAP, 3, 3)],
-    ),
+    "dated-before-a-gap": (dated_before_a_gap, [(Kind.GAP, 3, 3)]),
     "erased-with-fingerprint": (erased_with_fingerprint, [(Kind.DIFFERING, 2)]),
-    "later-release": (
-        lambda steps: later_release(steps, 2),
-        [(Kind.NOT_VERIFIABLE, 2, 2)],
-    ),
-    "later-release-in-a-row": (
-        lambda steps: later_release(steps, 2, 3, 4),
-        [(Kind.NOT_VERIFIABLE, 2, 4)],
-    ),
     "record-of-a-later-release": (
         lambda steps: steps.changes_key("A", "k-2", fingerprint="v2:other"),
         [(Kind.NOT_VERIFIABLE, 2, 2)],
@@ -483,55 +451,56 @@ class TestDamage:
         ("name", "value"),
         [
             ("labels", {"SS": ["a"]}),
+            # The worker writes no default, so neither of the two leaves it out.
+            *product(["labels"], ({"L": []}, {"NULL": True})),
             (CHAIN, {"S": "zzz"}),
+            *product(("assigned_at", SALT_NAME), [None]),
             *product(
                 ("assigned_at", CHAIN, "title", SALT_NAME),
                 ({"N": "7"}, {"NULL": True}, {"L": []}, {"M": {"a": {"N": "1"}}}),
             ),
         ],
     )
-    def test_ticket_is_changed_when_an_attribute_is_damaged(
-        self, steps: Steps, name: str, value: dict[str, Any]
+    def test_ticket_is_changed_when_an_attribute_is_damaged_or_gone(
+        self, steps: Steps, name: str, value: dict[str, Any] | None
     ) -> None:
         steps.numbers("A", 2)
-        steps.read("A", 2)[name] = value
+        ticket = steps.read("A", 2)
+        ticket.pop(name, None)
+        if value:
+            ticket[name] = value
 
         assert (Kind.CHANGED, 2, 2) in found(steps)
         assert any(problem.startswith("A-2:") for problem in verified(steps))
 
     @pytest.mark.parametrize(
-        ("name", "value"),
+        ("fields", "is_erased"),
         [
-            ("note", {"S": "paid"}),
-            ("reserved_at", {"S": "x"}),
-            ("max_number", {"N": "3"}),
-            ("reserved_up_to", {"N": "99"}),
-            ("voided_reason", {"S": "void after all"}),
-            ("commitment", {"S": "x"}),
-            ("status", {"S": "closed"}),
+            *product(
+                (
+                    *({"note": "paid"}, {"reserved_at": "x"}, {"imported_by": "x"}),
+                    *({"max_number": 3}, {"reserved_up_to": 99}),
+                ),
+                (False, True),
+            ),
+            ({"voided_reason": "void after all"}, False),
+            ({"commitment": "x"}, False),
+            ({"status": "closed"}, False),
         ],
         ids=plain_id,
     )
     def test_ticket_is_not_verifiable_when_it_says_more_than_its_hash_covers(
-        self, steps: Steps, name: str, value: dict[str, Any]
+        self, steps: Steps, fields: dict[str, Any], *, is_erased: bool
     ) -> None:
-        steps.numbers("A", 2)
-        steps.read("A", 2)[name] = value
+        steps.numbers("A", 3)
+        if is_erased:
+            erased(steps, 2)
+        steps.changes("A", 2, **fields)
 
         assert found(steps) == [(Kind.NOT_VERIFIABLE, 2, 2)]
         assert verified(steps) == [
             "A-2: it has an attribute or a status that no hash covers"
         ]
-
-    @pytest.mark.parametrize("name", ["reserved_up_to", "imported_by", "note"])
-    def test_erased_ticket_is_not_verifiable_when_it_says_more(
-        self, steps: Steps, name: str
-    ) -> None:
-        steps.numbers("A", 3)
-        erased(steps, 2, **{name: "x"})
-
-        assert found(steps) == [(Kind.NOT_VERIFIABLE, 2, 2)]
-        assert len(verified(steps)) == 1
 
     def test_record_differs_when_its_ticket_says_more_than_its_hash_covers(
         self, steps: Steps
@@ -549,30 +518,6 @@ class TestDamage:
             (Kind.NOT_VERIFIABLE, 2, 2),
             (Kind.NOT_VERIFIABLE, 5, 5),
         ]
-
-    @pytest.mark.parametrize("value", [{"L": []}, {"NULL": True}], ids=str)
-    def test_ticket_is_changed_when_a_default_is_spelled_out(
-        self, steps: Steps, value: dict[str, Any]
-    ) -> None:
-        """The worker writes none, so neither audit nor verifier leaves it out."""
-        steps.numbers("A", 2)
-        steps.read("A", 2)["labels"] = value
-
-        assert (Kind.CHANGED, 2, 2) in found(steps)
-        assert verified(steps) == ["A-2: its chain does not fit the ticket before it"]
-
-    @pytest.mark.parametrize(
-        "fields",
-        [{"assigned_at": None}, {SALT_NAME: None}, {"attributes": {"a": b"x"}}],
-        ids=list,
-    )
-    def test_ticket_is_changed_when_an_attribute_is_gone_or_binary(
-        self, steps: Steps, fields: dict[str, Any]
-    ) -> None:
-        steps.numbers("A", 2)
-        steps.changes("A", 2, **fields)
-
-        assert (Kind.CHANGED, 2, 2) in found(steps)
 
     @pytest.mark.parametrize(
         "names", [("assigned_at",), (CHAIN,), ("assigned_at", CHAIN)], ids=plain_id
@@ -599,29 +544,8 @@ class TestDamage:
         assert (Kind.DIFFERING, 1) in found(steps, retention_days=30)
 
 
-HEADS: dict[str, tuple[Tamper, str]] = {
-    "lost": (lambda steps: steps.loses("A", 3), "no such ticket"),
-    "changed": (lambda steps: retitle(steps, 3), "does not have its hash"),
-    "rewritten": (
-        lambda steps: steps.changes("A", 3, chain="v1:other"),
-        "another hash",
-    ),
-    "disguised": (lambda steps: steps.changes("A", 3, origin=EXTERNAL), "as external"),
-}
-"""What is done to the third of three tickets, and why its head does not hold."""
-
-
 class TestHeads:
     """A head holds if its ticket has its chain and fits it."""
-
-    def test_heads_hold_when_tickets_came_after_them(self, steps: Steps) -> None:
-        steps.numbers("A", 3)
-        heads = audited(steps).heads()
-        for key in ("k-4", "k-5"):
-            steps.ticket("A", key)
-
-        assert not found(steps, heads=heads)
-        assert audited(steps).heads(heads)[0].number == 5
 
     def test_last_ticket_before_a_gap_is_a_head_and_a_broken_end_is_none(
         self, steps: Steps
@@ -637,20 +561,6 @@ class TestHeads:
         assert report.heads() == [
             Head("A", number, chain_of(steps, number), when) for number in (2, 5)
         ]
-
-    @pytest.mark.parametrize(("tamper", "detail"), cases(HEADS))
-    def test_head_says_why_it_does_not_hold(
-        self, steps: Steps, tamper: Tamper, detail: str
-    ) -> None:
-        steps.numbers("A", 3)
-        heads = audited(steps).heads()
-        tamper(steps)
-
-        findings = audited(steps, heads=heads).findings
-
-        [said] = [str(one) for one in findings if one.kind is Kind.HEAD]
-        assert "A-3: " in said
-        assert detail in said
 
     def test_head_holds_when_the_chain_restarts_at_its_ticket(
         self, steps: Steps
@@ -690,25 +600,11 @@ class TestHeads:
 class TestHeadFiles:
     """A file of heads is only added to."""
 
-    def test_heads_are_read_as_they_were_added(self, tmp_path: Path) -> None:
-        """Whatever the file is named; without an empty line before or between."""
-        path = tmp_path / "heads.csv"
-        path.touch()
-        file = str(path)
-        first, second = Head("A", 3, "v1:a", "now"), Head("B", 1, "v1:b", "now")
-
-        add_heads(file, [first])
-        add_heads(file, [second])
-
-        assert read_heads(file) == [first, second]
-        assert len(path.read_bytes().splitlines()) == 2
-        assert read_heads(file, ["B"]) == [second]
-
     def test_heads_are_read_when_the_last_line_was_not_ended(
         self, tmp_path: Path
     ) -> None:
-        """Also the data of an announcement, which say more."""
-        file = tmp_path / "heads.jsonl"
+        """Whatever the file is named; also the data of an announcement."""
+        file = tmp_path / "heads.csv"
         line = '{"project_id": "A", "number": 2, "chain": "v1:a", "x": 1}'
         file.write_text(line)
         second = Head("B", 1, "v1:b", "now")
@@ -754,19 +650,3 @@ class TestHeadFiles:
 
         with pytest.raises(InputError, match=r"heads\.jsonl:2: no head"):
             read_heads(str(file))
-
-
-class TestSince:
-    """An audit since a number reads what came after it."""
-
-    def test_only_later_tickets_are_read(self, steps: Steps) -> None:
-        steps.numbers("A", 23)
-        steps.services.dynamodb.page = 100
-        steps.stage.on_pause = pytest.fail
-
-        report = audited(steps, "A", since={"A": 20})
-
-        assert not report.findings
-        assert numbers_of(only(report)) == (21, 22, 23)
-        assert report.reading.tickets_read == 3
-        assert "scan" not in steps.services.dynamodb.requests

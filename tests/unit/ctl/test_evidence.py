@@ -20,15 +20,8 @@ from tests.support.seed_items import (
 )
 from tests.support.stage import Stage
 from tests.support.steps import Steps
-from ticket_numbering.contract.dynamodb_items import (
-    CHAIN,
-    EXTERNAL,
-    RESERVED,
-    VOIDED,
-)
-from ticket_numbering.contract.dynamodb_items import (
-    SALT as SALT_NAME,
-)
+from ticket_numbering.contract.dynamodb_items import CHAIN, EXTERNAL, RESERVED, VOIDED
+from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.messages import stored_fingerprint
 from ticketctl.audit.audit import AuditReport
 from ticketctl.aws.items import plain, serialized
