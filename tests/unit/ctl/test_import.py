@@ -369,21 +369,6 @@ class TestImport:
         assert stage.recorded() == [*range(1, 21)]
         assert len(stage.dynamodb.requests["query"]) < 20
 
-    def test_own_tickets_are_there_already_when_they_are_imported(
-        self, stage: Stage
-    ) -> None:
-        """With all that the worker, an import and a mark add to the request."""
-        request = create_ticket(description="a text")
-        stage.give(request, 1)
-        stage.call("import", stage.file(2))
-        for key in ("PROJ-1", "PROJ-2"):
-            stage.call("void", key, "--reason", "spam")
-        path = stage.file(request.content() | {"number": 1}, 2)
-
-        ended = stage.call("import", path)
-
-        assert "imported 0, there already 2, refused 0" in ended.out
-
     @pytest.mark.parametrize("days", [0, 40])
     def test_key_expires_when_the_system_keeps_keys_for_a_time(
         self, stage: Stage, days: int
@@ -398,17 +383,6 @@ class TestImport:
         due = now + timedelta(days=days).total_seconds()
         assert ("expires_at" in record) == bool(days)
         assert abs(int(record.get("expires_at", now)) - due) < 60
-
-    def test_import_finishes_the_seed_when_it_ends_above_the_file(
-        self, stage: Stage
-    ) -> None:
-        stage.put(1)
-        stage.interrupt_seed(99, after=1)
-
-        stage.call("import", stage.file(50))
-
-        reserved = stage.tickets()[2]
-        assert (reserved["status"], reserved["reserved_up_to"]) == ("reserved", 99)
 
     @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
     def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(

@@ -24,8 +24,6 @@ NOW = "2026-11-21T06:30:00.123Z"
 VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}
 ERASED_BEFORE = {"status": "erased", "erased_reason": "asked to", "erased_at": NOW}
 
-CONFLICT = client_error("TransactionConflictException")
-
 
 class TestVoid:
     """Every recorded mark is announced, and nothing else is."""
@@ -143,19 +141,6 @@ class TestErase:
         after = stage.tickets()[30]
         for name in ("reserved_up_to", "reserved_after", "origin"):
             assert after[name] == before[name]
-
-    def test_ticket_is_erased_when_it_is_voided_in_between(self, stage: Stage) -> None:
-        stage.put(42)
-        stage.before(
-            "transact_write_items",
-            partial(stage.put, 42, component="x", **VOIDED_BEFORE),
-        )
-
-        stage.call("erase", "PROJ-42", "--reason", "asked to")
-
-        ticket = stage.tickets()[42]
-        assert ticket.keys() <= KEPT
-        assert ticket["voided_at"] == VOIDED_BEFORE["voided_at"]
 
 
 REQUEST = create_ticket(

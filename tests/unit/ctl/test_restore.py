@@ -16,7 +16,7 @@ from tests.support.builders import create_ticket
 from tests.support.cases import cases
 from tests.support.evidence import chain_after
 from tests.support.stage import Stage, line
-from ticket_numbering.contract.dynamodb_items import REASONS, RESERVED_UP_TO, TIMES
+from ticket_numbering.contract.dynamodb_items import RESERVED_UP_TO, TIMES
 from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import Status
@@ -110,8 +110,16 @@ def restored(*tables: str) -> Damage:
     return lambda history: history.restore(*tables)
 
 
-def lost(*tables: str, numbers: Sequence[int]) -> Damage:
-    return lambda history: history.lose(*numbers, tables=tables)
+def lost(*numbers: int) -> Damage:
+    return lambda history: history.lose(*numbers)
+
+
+def unrecorded(*numbers: int) -> Damage:
+    return lambda history: history.lose(*numbers, tables=("keys",))
+
+
+def gone(*numbers: int) -> Damage:
+    return lambda history: history.lose(*numbers, tables=BOTH_TABLES)
 
 
 def both(*damages: Damage) -> Damage:
@@ -132,27 +140,21 @@ WHOLE = {
     "tickets-older": (restored("tickets"), ()),
     "keys-older": (restored("keys"), ()),
     "both-older": (restored(*BOTH_TABLES), LATER),
-    "two-neighbours-lost": (lost(*BOTH_TABLES, numbers=(7, 8)), ()),
-    "ticket-lost-with-the-next-ones-key": (
-        both(lost("tickets", numbers=[7]), lost("keys", numbers=[8])),
-        (),
-    ),
-    "keys-older-than-a-lost-tickets-erasure": (
-        both(restored("keys"), lost("tickets", numbers=[5])),
-        (),
-    ),
-    "last-two-lost": (lost("tickets", numbers=(11, 12)), ()),
-    "last-imported-lost-with-the-next": (lost(*BOTH_TABLES, numbers=(2, 3)), (2,)),
+    "two-neighbours-lost": (gone(7, 8), ()),
+    "ticket-lost-with-the-next-ones-key": (both(lost(7), unrecorded(8)), ()),
+    "keys-older-than-a-lost-tickets-erasure": (both(restored("keys"), lost(5)), ()),
+    "last-two-lost": (lost(11, 12), ()),
+    "last-imported-lost-with-the-next": (gone(2, 3), (2,)),
 }
 """Damage, and the numbers that are not as they were afterwards: nobody vouches."""
 
 DAMAGES = WHOLE | {
-    f"{name}-{'-and-'.join(tables)}": (
-        lost(*tables, numbers=(number,)),
-        (number,) if tables == BOTH_TABLES and number in {1, 2, 12} else (),
+    f"{name}-{damage.__name__}": (
+        damage(number),
+        (number,) if damage is gone and number in {1, 2, 12} else (),
     )
     for number, name in SINGLE.items()
-    for tables in (("tickets",), ("keys",), BOTH_TABLES)
+    for damage in (lost, unrecorded, gone)
 }
 
 
@@ -215,7 +217,6 @@ def rechained(history: History) -> None:
 
 
 LAST, PLAIN = LATER[-1], LATER[0]
-LAST_LOST, FIRST_LOST = lost("tickets", numbers=[LAST]), lost("tickets", numbers=[1])
 UNFIT = "its hash does not fit its content and the ticket before it"
 UNLIKE = "differs from the record of its idempotency_key in "
 NO_PLACE = "it is missing among numbers that were given here"
@@ -224,97 +225,82 @@ OTHER_TEXT = {"title": "Another"}
 SALTED = {"salt": "A" * 22}
 
 UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
-    "text-changed": (LAST_LOST, LAST, OTHER_TEXT, f"{UNLIKE}fingerprint"),
-    "salt-changed": (LAST_LOST, LAST, SALTED, UNFIT),
+    "text-changed": (lost(LAST), LAST, OTHER_TEXT, f"{UNLIKE}fingerprint"),
+    "salt-changed": (lost(LAST), LAST, SALTED, UNFIT),
     "hash-missing": (
-        LAST_LOST,
+        lost(LAST),
         LAST,
         {"chain": None, "salt": None},
         "the line lacks its hash: take an export",
     ),
-    "one-before-it-missing": (
-        lost("tickets", numbers=[LAST - 1, LAST]),
-        LAST,
-        {},
-        UNFIT,
-    ),
+    "one-before-it-missing": (lost(LAST - 1, LAST), LAST, {}, UNFIT),
     "text-of-an-erased-ticket": (
-        lost("tickets", numbers=[ERASED[0]]),
+        lost(ERASED[0]),
         ERASED[0],
         {"status": None, "erased_at": None},
         "its text was erased since: only the erased ticket can go back",
     ),
     "imported-text-changed": (
-        FIRST_LOST,
+        lost(1),
         1,
         OTHER_TEXT | {"origin": None},
         "its idempotency_key is recorded for another text",
     ),
-    "origin-added": (LAST_LOST, LAST, {"origin": "elsewhere"}, UNFIT),
+    "origin-added": (lost(LAST), LAST, {"origin": "elsewhere"}, UNFIT),
     "erased-with-text": (
-        lost("tickets", numbers=[ERASED[1]]),
+        lost(ERASED[1]),
         ERASED[1],
         {"title": "Brought back"},
         "it is erased, and has text: erase it again",
     ),
     "record-of-another-hash": (rechained, ERASED[1], {}, f"{UNLIKE}chain"),
     "erased-import-and-its-text's-record": (
-        FIRST_LOST,
+        lost(1),
         1,
         {"status": "erased", "title": "erased", "erased_at": "-", "erased_reason": "-"},
         f"{UNLIKE}fingerprint",
     ),
     "lost-with-another-hash": (reserved(LAST, "v1:another"), LAST, {}, DESTROYED),
     "lost-and-changed": (
-        both(reserved(LAST), lost("keys", numbers=[LAST])),
+        both(reserved(LAST), unrecorded(LAST)),
         LAST,
         OTHER_TEXT,
         DESTROYED,
     ),
-    "external-by-a-number-that-is-lost-too": (
-        lost(*BOTH_TABLES, numbers=[1, 2]),
-        1,
-        {},
-        NO_PLACE,
-    ),
-    "no-record-and-changed": (
-        lost(*BOTH_TABLES, numbers=[PLAIN]),
-        PLAIN,
-        OTHER_TEXT,
-        NO_PLACE,
-    ),
+    "external-by-a-number-that-is-lost-too": (gone(1, 2), 1, {}, NO_PLACE),
+    "no-record-and-changed": (gone(PLAIN), PLAIN, OTHER_TEXT, NO_PLACE),
     "ticket-with-more-than-is-known": (
-        both(lost("keys", numbers=[ERASED[0]]), changed(ERASED[0], note="x")),
+        both(unrecorded(ERASED[0]), changed(ERASED[0], note="x")),
         ERASED[0],
         {},
         "gets none: it has what this ticketctl does not know",
     ),
     "number-given-here-right-below-a-seed": (
-        both(seeded(20), lost(*BOTH_TABLES, numbers=[LAST])),
+        both(seeded(20), gone(LAST)),
         LAST,
         {"idempotency_key": "other", "chain": None},
         NO_PLACE,
     ),
     "key-of-another-ticket": (
-        both(seeded(20), lost("keys", numbers=[7])),
+        both(seeded(20), unrecorded(7)),
         7,
         {"number": 15, "chain": None},
         "PROJ-7 has the same idempotency_key",
     ),
     "key-of-two-tickets": (
-        both(lost("keys", numbers=[11, 12]), changed(12, idempotency_key="key-11")),
+        both(unrecorded(11, 12), changed(12, idempotency_key="key-11")),
         11,
         {},
         "PROJ-12 has the same idempotency_key; see: ticketctl audit",
     ),
     "ticket-undated": (
-        both(lost("keys", numbers=[1]), changed(1, assigned_at=5)),
+        both(unrecorded(1), changed(1, assigned_at=5)),
         1,
         {},
         "gets none: it has no date",
     ),
     "ticket-changed": (
-        both(lost("keys", numbers=[PLAIN]), changed(PLAIN, **SALTED)),
+        both(unrecorded(PLAIN), changed(PLAIN, **SALTED)),
         PLAIN,
         {},
         f"gets none: {UNFIT}",
@@ -347,18 +333,6 @@ class TestRefusals:
         assert (planned.status, ended.status) == (Status.FOUND, Status.FOUND)
         assert "refused 1" in ended.out
         assert (history.stage.tickets(), history.stage.records()) == before
-
-    def test_changed_ticket_is_left_out_when_the_next_one_goes_back(
-        self, history: History
-    ) -> None:
-        """The next one vouches for its hash, and not for its text."""
-        history.lose(7, 8, tables=BOTH_TABLES)
-        lines = [exported(history, 7) | {"title": "Another"}, exported(history, 8)]
-
-        ended = history.stage.call("import", history.stage.file(*lines))
-
-        assert "imported 1, there already 0, refused 1" in ended.out
-        assert 7 not in history.stage.given()
 
     @pytest.mark.parametrize("number", [LATER[0], ERASED[0]])
     def test_record_stays_when_it_is_of_another_ticket(
@@ -500,21 +474,6 @@ class TestAmongSeeds:
 
 class TestMarks:
     """A mark is a promise: it comes along, by commands that can be run as printed."""
-
-    def test_both_marks_come_along_when_a_ticket_was_voided_and_then_erased(
-        self, history: History, tmp_path: Path
-    ) -> None:
-        elsewhere = History(Stage(tmp_path), history.saved)
-
-        elsewhere.bring_back()
-
-        kept = {*TIMES.values(), *REASONS.values(), "status"}
-        marked, before = (
-            {n: kept & item.keys() for n, item in one.stage.tickets().items()}
-            for one in (elsewhere, history)
-        )
-        assert {"voided_reason", "erased_reason"} < before[BOTH[0]]
-        assert marked == before
 
     def test_no_mark_is_to_be_set_when_it_is_there_or_its_ticket_erased(
         self, history: History, tmp_path: Path

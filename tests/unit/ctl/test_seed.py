@@ -42,15 +42,6 @@ class TestSeed:
             "PROJ", last, last + 1, was_already=False, given_within=()
         )
 
-    def test_second_seed_reserves_the_number_after_the_first(
-        self, stage: Stage
-    ) -> None:
-        stage.seed(4).apply()
-
-        stage.seed(9).apply()
-
-        assert sorted(stage.tickets()) == [1, 4, 5, 9]
-
     def test_seed_closes_what_all_seeds_before_it_left_open(self, stage: Stage) -> None:
         """One of them may have read before the others, and written after them."""
         for last, before in ((1, 0), (100, 1), (7, 0)):
@@ -85,14 +76,6 @@ class TestSeed:
             stage.seed(last).apply()
 
         assert sorted(stage.tickets()) == [1, 2, 3, 4, 99]
-
-    def test_seed_goes_on_from_tickets_that_come_in_between(self, stage: Stage) -> None:
-        stage.before("put_item", lambda: None, lambda: stage.put(1))
-
-        seeded = stage.seed(4).apply()
-
-        assert seeded.given_within == (1,)
-        assert sorted(stage.tickets()) == [1, 2, 4]
 
     def test_seed_reads_again_when_one_of_two_due_numbers_is_given_meanwhile(
         self, stage: Stage
