@@ -11,7 +11,7 @@ from tests.support.builders import ticket_fields
 from tests.support.cases import plain_id
 from tests.support.ctl_process import context_of
 from tests.support.stage import Stage, dead_letter
-from ticketctl.cli.errors import CloudError, InputError
+from ticketctl.cli.errors import CloudError
 from ticketctl.commands.dead_letters import edit
 from ticketctl.dead_letters.views import laid_out
 
@@ -56,16 +56,6 @@ def typed(body: str, meanwhile: Callable[[], None] = lambda: None) -> Any:
 def edited(stage: Stage, found: str, body: Any, **options: Any) -> None:
     """Call the command with an open file."""
     edit(context_of(stage), found, body=body, yes=True, **options)
-
-
-def test_nothing_is_sent_when_the_new_body_is_no_text(stage: Stage) -> None:
-    [found] = stage.bury(dead_letter(body=ACCEPTED))
-    file = io.TextIOWrapper(io.BytesIO(b"\xff"), encoding="utf-8")
-
-    with pytest.raises(InputError, match="not UTF-8"):
-        edited(stage, found, body=file)
-
-    assert (stage.sent, stage.left) == ([], [ACCEPTED])
 
 
 def test_others_can_see_the_dead_letter_while_the_new_body_is_read(

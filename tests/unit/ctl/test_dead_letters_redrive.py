@@ -18,7 +18,6 @@ from ticketctl.cli.errors import Status
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.redrive import successor
 
-DENIED = client_error("AccessDenied")
 BINARY = {"DataType": "Binary", "BinaryValue": b"\x00\xff"}
 
 

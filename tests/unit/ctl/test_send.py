@@ -449,15 +449,6 @@ class TestWaiting:
         waiting = wait_for_numbers(self.stage, tickets, timeout, self.clock, self.sleep)
         return [*waiting]
 
-    def test_numbers_come_once_when_they_are_committed(self) -> None:
-        first, second = create_ticket(), create_ticket()
-        self.coming = [(3, second, 1), (9, first, 2)]
-
-        found = self.answers([first, second])
-
-        assert [answer.ticket for answer in found] == [second, first]
-        assert [answer.number for answer in found] == [1, 2]
-
     def test_waiting_ends_when_no_new_number_comes(self) -> None:
         """Each number starts the timeout again."""
         first, second, never = (create_ticket() for _ in range(3))

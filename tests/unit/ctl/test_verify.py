@@ -14,7 +14,6 @@ from tests.support.builders import (
     announcement,
     assigned_event,
     create_ticket,
-    create_tickets,
     ticket_fields,
 )
 from tests.support.cases import cases
@@ -155,33 +154,32 @@ def with_tickets(*tickets: dict[str, Any]) -> Observed:
     return replace(WELL, projects=[project(dict(enumerate(tickets, 1)))])
 
 
+def with_sent(fields: dict[str, Any], observed: Observed = WELL) -> Observed:
+    """Return it with one message more."""
+    return replace(observed, sent=[*WELL.sent, sent("7", fields)])
+
+
 def refused_at_cap(fields: dict[str, Any]) -> Observed:
     """Return it with one message more, for which its cap is said to be reached."""
-    more = refused("7", fields, AT_CAP)
-    return replace(with_more(more), sent=[*WELL.sent, sent("7", fields)])
+    return with_sent(fields, with_more(refused("7", fields, AT_CAP)))
 
 
+NOTHING = "neither number, refusal nor dead letter"
 MISSING = {
     "poison": (replace(WELL, dead_letters=[]), "poison, and no dead letter"),
-    "lost": (
-        replace(WELL, sent=[*WELL.sent, sent("7", ticket_fields("A", "lost"))]),
-        "neither number, refusal nor dead letter",
-    ),
+    "lost": (with_sent(ticket_fields("A", "lost")), NOTHING),
     **{
         f"other-{name}": (
             with_tickets(FIRST, SECOND | {name: SAMPLES[name].changes[0]}),
-            "neither number, refusal nor dead letter",
+            NOTHING,
         )
         for name in CONTENT_DEFAULTS
         if name not in RequestKey._fields
     },
-    "other-than-default": (
-        with_tickets(FIRST | {"priority": "low"}, SECOND),
-        "neither number, refusal nor dead letter",
-    ),
+    "other-than-default": (with_tickets(FIRST | {"priority": "low"}, SECOND), NOTHING),
     "not-again": (without(FIRST_ANNOUNCED[1:]), "sent again, and not announced again"),
     "not-announced": (without(SECOND_ANNOUNCED), "A-2: stored, and not announced"),
-    "no-refusal": (without(CAP_REFUSED), "neither number, refusal nor dead letter"),
+    "no-refusal": (without(CAP_REFUSED), NOTHING),
     "only-dead": (
         without(REUSE_REFUSED),
         "dead letter, and its refusal not announced",
@@ -264,14 +262,10 @@ CLEAN: dict[str, Callable[[], Observed]] = {
     "refusal-of-nothing": lambda: with_more(
         Announcement({"id": "e", "type": REFUSED_TYPE, "data": {}})
     ),
-    "numbered-below-its-cap": lambda: replace(
-        WELL, sent=[*WELL.sent, sent("7", SECOND | {"max_number": 9})]
-    ),
+    "numbered-below-its-cap": lambda: with_sent(SECOND | {"max_number": 9}),
     # The refusal is about one message; the number ends the matter.
     "equal-request-numbered-above-the-cap": lambda: replace(
-        WELL,
-        sent=[*WELL.sent, sent("7", LATE | {"max_number": 3})],
-        announcements=announced(*ANNOUNCED, numbered(LATE, 3)),
+        with_sent(LATE | {"max_number": 3}, with_more(numbered(LATE, 3))),
         projects=[project({1: FIRST, 2: SECOND, 3: LATE})],
     ),
     # A standard queue delivers in any order.
@@ -380,17 +374,6 @@ def test_tables_are_not_read_when_no_message_names_a_project() -> None:
     run = Run(canned_stack({}), "url", sent=[Sent("1", BROKEN)])
 
     assert run.verdict().observed.projects == []
-
-
-def test_project_has_all_its_tickets_as_they_are_stored(stage: Stage) -> None:
-    first, second = create_tickets(2)
-    stage.give(first, 1)
-    stage.give(second, 2)
-    audit = ProjectAudit("PROJ")
-
-    found = Project.read(stage, audit)
-
-    assert found == Project(audit, stage.tickets())
 
 
 def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:

@@ -11,18 +11,13 @@ from simulation.aws.errors import ServiceError
 from tests.support.canned_aws import client_error
 from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
-from ticketctl.aws.announcements import (
-    ASSIGNED,
-    line_of,
-    read_announcement,
-)
+from ticketctl.aws.announcements import line_of, read_announcement
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.topic import subscribe_queue
 from ticketctl.cli.errors import CloudError
 from ticketctl.watch.watching import (
     MAX_AGE_SECONDS,
-    Screen,
     name_start,
     remove_leftovers,
     temporary_queue,
@@ -45,11 +40,6 @@ def deny() -> None:
 def raw(body: str) -> Received:
     """Return a message as SNS delivers it raw."""
     return Received("m-1", body)
-
-
-def assigned(number: int, project_id: str = "P") -> Received:
-    data = {"project_id": project_id}
-    return raw(json.dumps({"id": f"P-{number}", "type": ASSIGNED, "data": data}))
 
 
 class TestAnnouncementsAreRead:
@@ -77,18 +67,6 @@ class TestAnnouncementsAreRead:
         """Nothing that lies on a queue can stop a watch."""
         assert read_announcement(raw(body)) is None
         assert line_of(raw(body)).plain.startswith("not an announcement: ")
-
-    def test_screen_shows_what_is_wanted_until_it_is_enough(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        screen = Screen(["P"], left=2)
-        others = [assigned(9, "Q"), raw("nonsense")]
-
-        screen.show([*others, *map(assigned, (1, 2, 3))])
-
-        lines = capsys.readouterr().out.splitlines()
-        assert [line.split()[0] for line in lines] == ["P-1", "P-2"]
-        assert screen.left == 0
 
 
 class TestTemporaryQueue:
