@@ -312,20 +312,6 @@ class TestLargeTables:
         kept = report.reading.chains, report.reading.doubts, report.projects
         assert len(pickle.dumps(kept)) < 5_000
 
-    def test_audit_says_after_each_page_how_far_it_is(self, steps: Steps) -> None:
-        steps.put(*sequence("A", 1, 2))
-        seen = list[tuple[int, int]]()
-
-        audit_tables(
-            reader_of(steps),
-            AuditPlan(),
-            lambda reading: seen.append((reading.tickets_read, reading.keys_read)),
-        )
-
-        # Most segments are empty, and so are their pages.
-        said = [*dict.fromkeys([(0, 0), *seen])]
-        assert said == [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)]
-
     def test_segments_are_read_side_by_side(self, steps: Steps) -> None:
         """A page of one comes while another's is looked at."""
         meet = partial(Barrier(SEGMENTS).wait, PATIENCE_SECONDS)

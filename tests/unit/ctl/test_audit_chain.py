@@ -300,28 +300,20 @@ class TestVerifier:
         steps.changes("A", 1, status="voided")
         return steps
 
-    def test_projects_and_heads_are_clean_when_nobody_tampered(
+    def test_heads_are_compared_and_what_nobody_covers_is_named(
         self, tickets: Steps, tmp_path: Path
     ) -> None:
-        """Marked tickets, and those without a chain, are named."""
+        """Those of each file; marked tickets, and those without a chain."""
         head = {"project_id": "A", "number": 2, "chain": chain_of(tickets, 2)}
+        wrong = head | {"chain": "v1:other"}, head | {"number": 3}
+        named = ["A-1 is voided", "B-2 is without a chain"]
+        problems = [f"A-{number}: a head does not hold" for number in (2, 3)]
 
-        status, lines = self.run(tmp_path, tickets, head, head)
+        clean = self.run(tmp_path, tickets, head, head)
+        found = self.run(tmp_path, tickets, *wrong)
 
-        assert status == 0
-        assert lines[:2] == ["A-1 is voided", "B-2 is without a chain"]
-        assert lines[2:] == ["4 items, 2 heads, 0 problems"]
-
-    def test_head_of_each_file_is_compared(
-        self, tickets: Steps, tmp_path: Path
-    ) -> None:
-        head = {"project_id": "A", "number": 2, "chain": chain_of(tickets, 2)}
-        heads = head | {"chain": "v1:other"}, head | {"number": 3}
-
-        status, lines = self.run(tmp_path, tickets, *heads)
-
-        assert status == 1
-        assert lines[2:4] == ["A-2: a head does not hold", "A-3: a head does not hold"]
+        assert clean == (0, [*named, "4 items, 2 heads, 0 problems"])
+        assert found == (1, [*named, *problems, "4 items, 2 heads, 2 problems"])
 
     def test_first_number_above_1_is_a_problem_without_a_chain_too(
         self, steps: Steps

@@ -127,19 +127,9 @@ def test_reason_is_that_sqs_moved_it_whatever_its_attributes_say(
     assert found.own_attributes == given
 
 
-@pytest.mark.parametrize(
-    ("past", "shown"),
-    [
-        (timedelta(seconds=4), "0:00:04"),
-        (timedelta(days=13, hours=2), "13 days, 2:00:00"),
-        (-timedelta(hours=1), "0:00:00"),
-    ],
-)
-def test_age_is_never_negative_when_a_clock_is_ahead(
-    past: timedelta, shown: str
-) -> None:
-    sent = datetime.now(UTC) - past - timedelta(milliseconds=100)
+def test_age_is_never_negative_when_a_clock_is_ahead() -> None:
+    sent = datetime.now(UTC) + timedelta(hours=1)
     stamp = {"SentTimestamp": str(int(sent.timestamp() * 1000))}
 
-    assert age(replace(dead_letter(), system=stamp)) == shown
+    assert age(replace(dead_letter(), system=stamp)) == "0:00:00"
     assert age(dead_letter()) == "-"

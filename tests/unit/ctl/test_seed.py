@@ -101,16 +101,6 @@ class TestSeed:
 
         assert sorted(stage.tickets()) == [1, 4]
 
-    def test_seed_is_refused_when_its_number_is_given_in_between(
-        self, stage: Stage
-    ) -> None:
-        stage.before("put_item", lambda: stage.put(3))
-
-        with pytest.raises(InputError, match="has numbers up to 3 already"):
-            stage.seed(3).apply()
-
-        assert stage.given() == [3] == sorted(stage.tickets())
-
     def test_number_counts_as_given_when_its_ticket_is_not_visible_yet(
         self, stage: Stage
     ) -> None:
