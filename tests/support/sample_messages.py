@@ -6,18 +6,34 @@ from dataclasses import dataclass
 from typing import Any, Final
 from unicodedata import normalize
 
+import pytest
+
 from tests.support.markdown_commands import ROOT
 from ticket_numbering.contract.field_types import (
     IDEMPOTENCY_KEY_RULE,
     PRIORITIES,
     PROJECT_ID_RULE,
 )
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 
 VERSION_1: Final = json.loads(
     (ROOT / "docs" / "schemas" / "version-1.json").read_bytes()
 )
 """The baseline of the contract: fields, samples and names."""
+
+VERSION_1_REQUESTS: Final = [
+    pytest.param(sample, request, id=f"{name}-{position}")
+    for name, sample in VERSION_1["samples"].items()
+    for position, request in enumerate(sample["requests"])
+]
+"""Each request of the baseline, and the sample that it belongs to."""
+
+
+def assigned_in(sample: Mapping[str, Any]) -> Assignment:
+    """Return the assignment of a sample of the baseline."""
+    names = "number", "fingerprint", "assigned_at", "chain"
+    return Assignment(*(sample["record"][name] for name in names))
+
 
 FULL: Final[dict[str, Any]] = {
     name: field.examples[0]
