@@ -62,6 +62,10 @@ def held(block: Block) -> Cancelled:
     return Cancelled([Slot(Reason.CONFLICT)] * len(block.requests))
 
 
+def passes(_: Block) -> None:
+    """Let a write be."""
+
+
 def unanswered(_: Block) -> None:
     """Fail before the write takes effect."""
     raise StoreUnavailableError("no answer")

@@ -142,6 +142,11 @@ def keys(requests: list[CreateTicket]) -> list[str]:
     return [request.idempotency_key for request in requests]
 
 
+def contention(what: str) -> Exception:
+    """Return the error of a request whose number others kept from it."""
+    return SequenceContentionError(f"others kept {what} the next number")
+
+
 def overtaken_and_held(store: FakeTicketStore) -> Fault:
     """Let four numbers be taken, and show one as taken and one as held."""
 
@@ -167,6 +172,10 @@ class Run:
 
 RUNS = cases(
     {
+        "one": Run(41, 1, lambda _: [], [42]),
+        "a-block": Run(41, 50, lambda _: [], [42]),
+        "one-more": Run(41, 51, lambda _: [], [42, 92]),
+        "three-blocks": Run(41, 137, lambda _: [], [42, 92, 142]),
         "first-taken": Run(0, 3, lambda s: [overtaken(s, 1)], [1, 2]),
         "all-but-one-taken": Run(0, 50, lambda s: [overtaken(s, 49)], [1, 50]),
         "just-all-taken": Run(0, 3, lambda s: [overtaken(s, 3)], [1, 4], reads=2),
@@ -191,23 +200,6 @@ RUNS = cases(
 class TestGapless:
     """A project's numbers are exactly 1..n, in the order asked."""
 
-    @pytest.mark.parametrize(
-        ("count", "firsts"),
-        [(1, [42]), (50, [42]), (51, [42, 92]), (137, [42, 92, 142])],
-    )
-    def test_allocate_writes_contiguous_blocks_after_the_last_number(
-        self, environment: Environment, count: int, firsts: list[int]
-    ) -> None:
-        environment.store.fill(41)
-        requests = create_tickets(count)
-
-        allocation = environment.allocate(requests)
-
-        assert environment.firsts == firsts
-        assert numbers(allocation) == list(range(42, 42 + count))
-        assert environment.store.keys_in_order()[41:] == keys(requests)
-        assert environment.reads == 1
-
     @pytest.mark.parametrize(("excess", "lengths"), [(0, [2, 1]), (1, [1, 2])])
     def test_allocate_keeps_blocks_below_the_size_limit_when_tickets_are_large(
         self, environment: Environment, excess: int, lengths: list[int]
@@ -221,7 +213,7 @@ class TestGapless:
         assert [len(block.requests) for block in blocks] == lengths
 
     @pytest.mark.parametrize("run", RUNS)
-    def test_allocate_leaves_no_gap_when_a_block_is_not_committed_at_once(
+    def test_allocate_leaves_no_gap_whatever_is_in_the_way(
         self, environment: Environment, run: Run
     ) -> None:
         """It moves on only past committed numbers, and else reads the maximum."""
@@ -236,18 +228,6 @@ class TestGapless:
         assert environment.firsts == run.firsts
         assert environment.reads == run.reads
         assert len(environment.time.slept) == run.delays
-
-    def test_allocation_counts_collisions_conflicts_and_attempts_of_each_block(
-        self, environment: Environment
-    ) -> None:
-        taken = overtaken(environment.store, 1)
-
-        allocation = environment.allocate(
-            create_tickets(51), taken, held, THROTTLED, taken
-        )
-
-        assert (allocation.collisions, allocation.conflicts) == (2, 1)
-        assert allocation.attempts_per_block == [5, 1]
 
 
 class TestOncePerKey:
@@ -290,23 +270,14 @@ class TestBounds:
     """Attempts and time end: the rest goes back to the queue, with its cause."""
 
     @pytest.mark.parametrize(
-        ("faults", "error", "cause"),
+        ("faults", "cause"),
         cases(
             {
-                "taken": (
-                    lambda s: [overtaken(s, 1)] * 9,
-                    SequenceContentionError,
-                    "others kept taking the next number",
-                ),
-                "held": (
-                    lambda _: [held] * 9,
-                    SequenceContentionError,
-                    "others kept holding the next number",
-                ),
+                "taken": (lambda s: [overtaken(s, 1)] * 9, contention("taking")),
+                "held": (lambda _: [held] * 9, contention("holding")),
                 "unanswered": (
                     lambda _: [unanswered] * 9,
-                    StoreUnavailableError,
-                    "no answer",
+                    StoreUnavailableError("no answer"),
                 ),
             }
         ),
@@ -316,8 +287,7 @@ class TestBounds:
         self,
         environment: Environment,
         faults: Faults,
-        error: type[Exception],
-        cause: str,
+        cause: Exception,
         max_attempts: int,
     ) -> None:
         """A request without a number always has an error, or it would count as done."""
@@ -327,8 +297,8 @@ class TestBounds:
 
         allocation = environment.allocate(requests, *faults(environment.store))
 
-        for answer in map(allocation.answer_to, requests):
-            assert (type(answer), str(answer)) == (error, cause)
+        for request in requests:
+            assert repr(allocation.answer_to(request)) == repr(cause)
         assert len(environment.store.blocks) == max_attempts
         assert len(environment.time.slept) < max_attempts
 
@@ -424,12 +394,6 @@ class TestDelay:
 
         assert environment.firsts == firsts
         assert len(time.slept) == len(firsts) - 1
-
-    def test_environments_share_nothing_by_default(self) -> None:
-        one, other = (Allocator(FakeTicketStore(), 25, 10.0) for _ in range(2))
-
-        assert one.cache is not other.cache
-        assert one.backoff is not other.backoff
 
 
 class TestCachedNumber:
@@ -553,33 +517,44 @@ class TestCaps:
         assert store.calls.count("read_keys") == caps.reads
 
 
+AS_A_WHOLE = "ValidationException"
+FOR_AN_ITEM = "an item of the block is invalid"
+
+
 class TestRefusedTicket:
     """A request that DynamoDB refuses fails alone; its neighbours get their numbers."""
 
+    @pytest.mark.parametrize("why", [AS_A_WHOLE, FOR_AN_ITEM])
     @pytest.mark.parametrize("culprit", range(5))
     @pytest.mark.parametrize(
-        ("named", "why"),
-        cases(
-            {
-                "reason": (True, "an item of the block is invalid"),
-                "exception": (False, "ValidationException"),
-            }
-        ),
+        ("size", "error"),
+        [
+            (MAX_ITEM_BYTES + 1, TicketTooLargeError),
+            # The table is wrong, say: every message is refused, and none is poison.
+            (MAX_ITEM_BYTES, StoreRefusedError),
+            (2_000, StoreRefusedError),
+        ],
     )
     def test_allocate_numbers_the_neighbours_when_one_ticket_is_refused(
-        self, environment: Environment, culprit: int, why: str, *, named: bool
+        self,
+        environment: Environment,
+        size: int,
+        error: type[Exception],
+        culprit: int,
+        why: str,
     ) -> None:
         requests = create_tickets(5)
-        bad = requests[culprit] = _of_item_size(MAX_ITEM_BYTES + 1)
+        bad = requests[culprit] = _of_item_size(size)
 
-        allocation = environment.allocate(requests, *[_refusal(bad, named=named)] * 99)
+        allocation = environment.allocate(requests, *[_refusal(bad, why)] * 99)
 
         answer = allocation.answer_to(bad)
         requests.remove(bad)
-        assert isinstance(answer, TicketTooLargeError)
+        assert type(answer) is error
         assert str(answer) == f"DynamoDB refuses the ticket: {why}"
         assert environment.store.numbers() == [1, 2, 3, 4]
         assert environment.store.keys_in_order() == keys(requests)
+        assert environment.reads == 1
 
     @pytest.mark.parametrize("beside", [Slot(Reason.INVALID), TAKEN])
     def test_replay_is_not_written_again_when_its_block_fails_for_another_reason(
@@ -604,33 +579,14 @@ class TestRefusedTicket:
         requests = [bad, rival, create_ticket()]
 
         allocation = environment.allocate(
-            requests, *[_refusal(bad, named=True)] * 9, in_order=in_order
+            requests, *[_refusal(bad)] * 9, in_order=in_order
         )
 
         assert isinstance(allocation.answer_to(bad), TicketTooLargeError)
         assert environment.store.keys_in_order() == keys(requests[1:])
 
-    @pytest.mark.parametrize("named", [True, False], ids=["reason", "exception"])
-    @pytest.mark.parametrize("size", [2_000, MAX_ITEM_BYTES])
-    def test_refused_ticket_is_transient_when_an_item_can_hold_it(
-        self, environment: Environment, size: int, *, named: bool
-    ) -> None:
-        """The table is wrong, say: every message is refused, and none is poison."""
-        refused, good = _of_item_size(size), create_ticket()
-
-        allocation = environment.allocate(
-            [refused, good], *[_refusal(refused, named=named)] * 9
-        )
-
-        answer = allocation.answer_to(refused)
-        assert type(answer) is StoreRefusedError
-        assert str(answer).startswith("DynamoDB refuses the ticket: ")
-        assert environment.store.keys_in_order() == [good.idempotency_key]
-        assert environment.reads == 1
-
-    @pytest.mark.parametrize("named", [True, False], ids=["reason", "exception"])
     def test_none_behind_a_refused_ticket_is_numbered_when_the_order_counts(
-        self, environment: Environment, *, named: bool
+        self, environment: Environment
     ) -> None:
         """Those before it are answered: a number, or a refusal at the cap."""
         environment.store.fill(1)
@@ -641,7 +597,7 @@ class TestRefusedTicket:
 
         allocation = environment.allocate(
             [capped, first, refused, *behind, rival],
-            *[_refusal(refused, named=named)] * 9,
+            *[_refusal(refused)] * 9,
             in_order=True,
         )
 
@@ -656,7 +612,7 @@ class TestRefusedTicket:
     ) -> None:
         requests = create_tickets(MAX_BLOCK_REQUESTS * 2)
 
-        environment.allocate(requests, *[_refusal(requests[0], named=False)] * 99)
+        environment.allocate(requests, *[_refusal(requests[0])] * 99)
 
         tried = [len(block.requests) for block in environment.store.blocks]
         assert tried == [50, 25, 12, 6, 3, 1, 50, 49]
@@ -672,14 +628,14 @@ def _of_item_size(size: int) -> CreateTicket:
     return CreateTicket.model_construct(**fields)
 
 
-def _refusal(offender: CreateTicket, *, named: bool) -> Fault:
-    """Refuse any block with the offender, as a reason or as a whole."""
+def _refusal(offender: CreateTicket, why: str = FOR_AN_ITEM) -> Fault:
+    """Refuse any block with the offender."""
 
     def fault(block: Block) -> Cancelled | BlockRefused | None:
         if offender not in block.requests:
             return None
-        if not named:
-            return BlockRefused("ValidationException")
+        if why == AS_A_WHOLE:
+            return BlockRefused(why)
         invalid = Slot(Reason.INVALID)
         return Cancelled(
             [invalid if request is offender else FREE for request in block.requests]

@@ -14,14 +14,11 @@ from tests.support.builders import (
     queue_record,
     ticket_fields,
 )
-from tests.support.fakes import FakeTime, Fault, everywhere, in_project
+from tests.support.fakes import FakeTime, Fault, everywhere, in_project, passes
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import Reason
-from ticket_numbering.contract.errors import (
-    IdempotencyMismatchError,
-    SequenceFullError,
-)
+from ticket_numbering.contract.errors import IdempotencyMismatchError, SequenceFullError
 from ticket_numbering.worker.results import Assigned, Replayed
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.turns import Turns, Work
@@ -30,10 +27,6 @@ from ticket_numbering.worker.worker import BatchReport
 START = FakeTime().left
 
 THROTTLED = in_project("HOT", everywhere(Reason.THROTTLED))
-
-
-def passes(_: Block) -> None:
-    """Let a write be."""
 
 
 @dataclass

@@ -2,100 +2,70 @@
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from tests.support.builders import (
-    SOURCE,
-    create_ticket,
-    queue_record,
-    ticket_fields,
-)
+from tests.support.builders import SOURCE, create_ticket, queue_record, ticket_fields
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.contract.errors import SequenceFullError
 from ticket_numbering.contract.limits import Limits
-from ticket_numbering.worker.results import Assigned, Poison, Refused, Result, Retry
+from ticket_numbering.worker.results import Poison, Refused, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 SECRET = "Ann Smith"
 
 
-class System(WorkerOnFakes):
-    """A worker over fakes."""
-
-    def handle(self, *records: SQSRecord, **options: Any) -> Sequence[Result]:
-        """Return the results of a batch."""
-        return self.report(*records, **options).results
-
-    def announces_no(
-        self, record: SQSRecord, cause: str = "SequenceFullError/max_number"
-    ) -> None:
-        """Let the announcement of a record's refusal fail."""
-        self.publisher.refused.add(f"refused/{record.message_id}/{cause}")
-
-    @property
-    def refusals(self) -> list[dict[str, Any]]:
-        """The refusals announced."""
-        events = [json.loads(one.message) for one in self.publisher.announced]
-        return [event for event in events if "TicketRefused" in event["type"]]
-
-
 @pytest.fixture
-def system() -> System:
-    """Return a worker over empty tables."""
-    return System()
+def system() -> WorkerOnFakes:
+    """Return a worker over a project that has one ticket."""
+    system = WorkerOnFakes()
+    system.store.fill(1)
+    return system
 
 
 def full(**overrides: Any) -> SQSRecord:
-    """Return a record whose request has reached its cap, once a number is given."""
+    """Return a record whose request has reached its cap."""
     return queue_record(create_ticket(max_number=1, title=SECRET), **overrides)
 
 
-def invalid(**fields: Any) -> SQSRecord:
+def invalid(**overrides: Any) -> SQSRecord:
     """Return a record with a field that the worker does not know."""
-    return queue_record(ticket_fields(no_such_field=SECRET, **fields))
+    fields = ticket_fields("PROJ", "k-1", no_such_field=SECRET)
+    return queue_record(fields, **overrides)
 
 
 class TestEvent:
     """It is about one message, and says nothing else of the producer's words."""
 
-    def test_event_is_a_cloudevent_of_documented_content(self, system: System) -> None:
-        system.store.fill(1)
+    def test_event_names_the_message_and_the_reason(
+        self, system: WorkerOnFakes
+    ) -> None:
         record = full(messageId="m-1", sent_at=1_795_000_000_123)
 
-        [result] = system.handle(record)
+        [result] = system.report(record).results
 
         assert isinstance(result, Refused)
         assert str(result.error) == "max_number: PROJ has reached 1"
-        [event] = system.refusals
-        key = json.loads(record.body or "")["idempotency_key"]
-        assert event == {
-            "specversion": "1.0",
-            "id": "refused/m-1/SequenceFullError/max_number",
-            "source": SOURCE,
-            "type": "ticket-numbering.TicketRefused.v1",
-            "subject": "PROJ",
-            "datacontenttype": "application/json",
-            "data": {
-                "project_id": "PROJ",
-                "idempotency_key": key,
-                "error_type": "SequenceFullError",
-                "field": "max_number",
-                "message_id": "m-1",
-                "sent_at": "2026-11-18T11:06:40.123Z",
-            },
+        [announced] = system.publisher.announced
+        assert announced.event.source == SOURCE
+        assert json.loads(announced.message)["data"] == {
+            "project_id": "PROJ",
+            "idempotency_key": result.request.idempotency_key,
+            "error_type": "SequenceFullError",
+            "field": "max_number",
+            "message_id": "m-1",
+            "sent_at": "2026-11-18T11:06:40.123Z",
         }
 
     def test_poison_is_announced_without_its_words_in_a_group_of_its_own(
-        self, system: System
+        self, system: WorkerOnFakes
     ) -> None:
         """On a FIFO topic a refusal never blocks the project's numbers."""
-        without_a_time = SQSRecord("m", invalid(idempotency_key="k-1").body)
+        without_a_time = SQSRecord("m", invalid().body)
 
-        system.handle(without_a_time)
+        system.report(without_a_time)
 
         [announced] = system.publisher.announced
         entry = announced.entry(fifo=True)
@@ -111,15 +81,12 @@ class TestEvent:
         }
 
     def test_neighbours_are_numbered_when_a_refusal_cannot_be_built(
-        self, system: System, caplog: pytest.LogCaptureFixture
+        self, system: WorkerOnFakes, caplog: pytest.LogCaptureFixture
     ) -> None:
         """Poison is a dead letter alone; a request at its cap has no other answer."""
-        system.store.fill(1)
-        poison, capped, neighbour = system.handle(
-            queue_record(ticket_fields(no_such_field=SECRET), messageId=7),
-            full(messageId=8),
-            queue_record(create_ticket()),
-        )
+        poison, capped, neighbour = system.report(
+            invalid(messageId=7), full(messageId=8), queue_record()
+        ).results
 
         assert isinstance(poison, Poison)
         assert isinstance(capped, Retry)
@@ -136,20 +103,18 @@ class TestLimits:
     """A request that the stack does not allow is poison, and takes no number."""
 
     def test_request_is_refused_when_the_stack_does_not_allow_it(
-        self, system: System
+        self, system: WorkerOnFakes
     ) -> None:
         limits = Limits(AllowedProjects=re.compile("INV-[0-9]{4}"))
-        allowed, typo = (create_ticket(name) for name in ("INV-2026", "INV-2O26"))
+        typo = create_ticket("INV-2O26")
 
-        first, second = system.handle(
-            *map(queue_record, (allowed, typo)), limits=limits
-        )
+        [result] = system.report(queue_record(typo), limits=limits).results
 
-        assert isinstance(first, Assigned)
-        assert isinstance(second, Poison)
-        assert second.request == typo
+        assert isinstance(result, Poison)
+        assert result.request == typo
         assert system.store.numbers("INV-2O26") == []
-        assert [event["data"]["field"] for event in system.refusals] == ["project_id"]
+        [event_id] = system.publisher.ids
+        assert event_id.endswith("/InvalidMessageError/project_id")
         assert system.dead_letters.reasons == [str(limits.refusal(typo))]
 
 
@@ -157,14 +122,15 @@ class TestOrder:
     """The numbers first, then the refusals, in one call; dead letters last."""
 
     def test_refusal_at_a_cap_is_no_dead_letter_and_comes_again_until_it_is_announced(
-        self, system: System
+        self, system: WorkerOnFakes
     ) -> None:
         """However often: it has no other answer."""
-        system.store.fill(1)
-        record, announced = full(receive_count=5), full()
-        system.announces_no(record)
+        record = full(receive_count=5)
+        system.publisher.refused = {
+            f"refused/{record.message_id}/SequenceFullError/max_number"
+        }
 
-        first, second = system.handle(record, announced)
+        first, second = system.report(record, full()).results
 
         assert (type(first), type(second)) == (Retry, Refused)
         assert isinstance(getattr(first, "refusal", None), SequenceFullError)
@@ -175,14 +141,15 @@ class TestOrder:
         [(1, False), (4, False), (5, True)],
     )
     def test_poison_waits_for_its_event_in_the_first_deliveries(
-        self, system: System, deliveries: int, *, is_sent: bool
+        self, system: WorkerOnFakes, deliveries: int, *, is_sent: bool
     ) -> None:
         """Then its dead letter goes alone, for SQS would move it without a reason."""
-        fields = ticket_fields(no_such_field=SECRET)
-        record = queue_record(fields, receive_count=deliveries)
-        system.announces_no(record, "InvalidMessageError/body")
+        record = invalid(receive_count=deliveries)
+        system.publisher.refused = {
+            f"refused/{record.message_id}/InvalidMessageError/body"
+        }
 
-        [result] = system.handle(record)
+        [result] = system.report(record).results
 
         assert isinstance(result, Poison) is is_sent
         assert bool(system.dead_letters.sent) is is_sent

@@ -1,11 +1,10 @@
 """A batch over fakes: the outcome of each record, among failing others."""
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from threading import Barrier, get_ident
 from typing import Any
 
 import pytest
@@ -20,19 +19,11 @@ from tests.support.builders import (
     queue_record,
     ticket_fields,
 )
-from tests.support.cases import cases
-from tests.support.fakes import (
-    BlockAnswer,
-    FakeService,
-    FakeTicketStore,
-)
+from tests.support.fakes import FakeService
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.last_ticket import LastTicket
-from ticket_numbering.allocation.store import (
-    MAX_KEYS_PER_READ,
-    BlockRefused,
-)
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, BlockRefused
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.errors import (
     AnnouncementError,
@@ -67,7 +58,10 @@ class System(WorkerOnFakes):
     def report(self, *records: SQSRecord, **options: Any) -> BatchReport:
         """Process a batch."""
         report = super().report(*records, **options)
-        self.reasons = [_reason(result) for result in report.results]
+        self.reasons = [
+            "" if isinstance(result, Numbered) else str(result.error)
+            for result in report.results
+        ]
         for record, result in zip(records, report.results, strict=True):
             assert result.record is record
             assert result.request == _request(record)
@@ -99,10 +93,6 @@ def _outcome(result: Result) -> Outcome:
             return type(result.error)
 
 
-def _reason(result: Result) -> str:
-    return "" if isinstance(result, Numbered) else str(result.error)
-
-
 def _request(record: SQSRecord) -> CreateTicket | None:
     try:
         return record.parse()
@@ -127,13 +117,19 @@ class TestGaplessAndInOrder:
         self, system: System, projects: int, threads: int
     ) -> None:
         """They wait for each other at the store: one by one would hang."""
-        system.store = store = _MeetingStore(parties=threads)
+        meeting, seen = Barrier(threads, timeout=60), set[int]()
+
+        def meet(_: Block) -> None:
+            seen.add(get_ident())
+            meeting.wait()
+
+        system.store.faults = [meet] * projects
         names = [f"P{number}" for number in range(projects)]
 
         found = system.handle(*[queue_record(create_ticket(name)) for name in names])
 
         assert found == [f"{name}-1" for name in names]
-        assert len(store.threads) == threads
+        assert len(seen) == threads
         assert len(system.publisher.calls) == 1
 
     @pytest.mark.parametrize("started", [0, 2])
@@ -445,68 +441,40 @@ class TestFifoOrder:
     def test_all_later_records_of_the_group_are_held_back_when_one_fails(
         self, system: System
     ) -> None:
-        """New, numbered before or poison: none may pass a failure."""
-        known, other = create_ticket(), create_ticket("B")
-        system.handle(fifo_record(known))
-        system.publisher.refused = {"PROJ-3"}
-        later = [
-            fifo_record(known),
-            fifo_record(),
-            fifo_record("{"),
-            fifo_record(other, "B"),
-        ]
+        """New, numbered before or poison: none may pass a failure.
 
-        found = system.handle(fifo_record(), fifo_record(), *later)
+        Else a subscriber would get the later number first.
+        """
+        known, again = create_ticket(), create_ticket("B")
+        system.handle(fifo_record(known), fifo_record(again, "B"))
+        system.publisher.refused = {"PROJ-3", "B-1"}
+
+        found = system.handle(
+            *(fifo_record(), fifo_record()),
+            *(fifo_record(known), fifo_record(), fifo_record("{")),
+            *(fifo_record(again, "B"), fifo_record(create_ticket("B"), "B")),
+            fifo_record(create_ticket("C"), "C"),
+        )
 
         assert found[:2] == ["PROJ-2", AnnouncementError]
-        assert found[2:] == [NotAttemptedError] * 3 + ["B-1"]
+        assert found[2:5] == [NotAttemptedError] * 3
+        assert found[5:] == [AnnouncementError, NotAttemptedError, "C-1"]
         assert set(system.reasons[2:5]) == {"an earlier message of the group failed"}
         assert system.dead_letters.sent == []
 
-    def test_later_records_are_held_back_when_a_number_of_before_is_not_announced(
-        self, system: System
-    ) -> None:
-        """Else a subscriber would get the later number first."""
-        known = create_ticket()
-        system.handle(fifo_record(known))
-        system.publisher.refused = {"PROJ-1"}
-
-        found = system.handle(fifo_record(known, receive_count=2), fifo_record())
-
-        assert found == [AnnouncementError, NotAttemptedError]
-
     @pytest.mark.parametrize(
-        ("record", "last", "numbers"),
-        cases(
-            {
-                "fifo": (fifo_record, NotAttemptedError, [1]),
-                "standard": (queue_record, "PROJ-2", [1, 2]),
-                "fair": (partial(queue_record, group_id="PROJ"), "PROJ-2", [1, 2]),
-            }
-        ),
+        ("record", "numbers"), [(fifo_record, []), (queue_record, [1])]
     )
-    def test_later_requests_get_no_number_when_dynamodb_refuses_one_ticket_alone(
-        self,
-        system: System,
-        record: Callable[..., SQSRecord],
-        last: Outcome,
-        numbers: list[int],
+    def test_later_request_is_numbered_past_a_refused_one_only_without_an_order(
+        self, system: System, record: Callable[[], SQSRecord], numbers: list[int]
     ) -> None:
-        """Else they would have lower numbers than it in the end.
+        """Else it would have a lower number than the refused one in the end."""
+        # The block of both, then that of the first.
+        system.store.faults = [lambda _: BlockRefused("ValidationException")] * 2
 
-        The group of a fair standard queue has no order.
-        """
-        requests = create_tickets(3)
+        refused, _ = system.handle(record(), record())
 
-        def refuse(block: Block) -> BlockRefused | None:
-            is_in = requests[1] in block.requests
-            return BlockRefused("ValidationException") if is_in else None
-
-        system.store.faults = [refuse] * 9
-
-        found = system.handle(*map(record, requests))
-
-        assert found == ["PROJ-1", StoreRefusedError, last]
+        assert refused == StoreRefusedError
         assert system.store.numbers() == numbers
 
     @pytest.mark.parametrize(
@@ -526,17 +494,3 @@ class TestFifoOrder:
         getattr(system, refusing, FakeService()).refused = {bad.message_id, event_id}
 
         assert system.handle(bad, fifo_record()) == [error, "PROJ-1"]
-
-
-class _MeetingStore(FakeTicketStore):
-    """Lets a write pass only when this many writes are under way together."""
-
-    def __init__(self, parties: int) -> None:
-        super().__init__()
-        self.threads: set[int] = set()
-        self._meeting = threading.Barrier(parties, timeout=60)
-
-    def write_block(self, block: Block) -> BlockAnswer:
-        self.threads.add(threading.get_ident())
-        self._meeting.wait()
-        return super().write_block(block)
