@@ -1,6 +1,7 @@
 """Every call of AWS that the worker on AWS makes, through each method of its ports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
@@ -80,6 +81,21 @@ def clients_and_calls() -> tuple[frozenset[str], tuple[Call, ...]]:
     return plain.services | tuned.services, plain.calls + tuned.calls
 
 
+@contextmanager
+def clients_made() -> Iterator[dict[str, Any]]:
+    """Collect the clients that boto3 makes meanwhile, by service."""
+    made: dict[str, Any] = {}
+    create: Any = boto3.client
+
+    def client(service: str, **options: Any) -> Any:
+        made[service] = create(service, **options)
+        return made[service]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(boto3, "client", client)
+        yield made
+
+
 class Calls(NamedTuple):
     """The services that a worker has clients of, its calls, and what became of them."""
 
@@ -92,30 +108,24 @@ class Calls(NamedTuple):
 @cache
 def calls_with(settings: Settings) -> Calls:
     """Return the calls of the worker that some settings make."""
-    services, calls = set[str](), list[Call]()
-    create: Any = boto3.Session(region_name="eu-west-1").client
+    calls: list[Call] = []
 
-    def client(service: str, **options: Any) -> Any:
-        services.add(service)
-        made = create(service, **options)
+    def remember(params: dict[str, Any], model: Any, **_: Any) -> None:
+        service = model.service_model.service_name
+        calls.append(Call(service, model.name, params))
 
-        def remember(params: dict[str, Any], model: Any, **_: Any) -> None:
-            calls.append(Call(service, model.name, params))
+    def answer(model: Any, **_: Any) -> Any:
+        answer = _ANSWERS.get(model.name, _EMPTY_BATCH)
+        return SimpleNamespace(status_code=200, headers={}, content=b"{}"), answer
 
-        def answer(model: Any, **_: Any) -> Any:
-            answer = _ANSWERS.get(model.name, _EMPTY_BATCH)
-            return SimpleNamespace(status_code=200, headers={}, content=b"{}"), answer
-
-        made.meta.events.register("provide-client-params.*.*", remember)
-        made.meta.events.register("before-call.*.*", answer)
-        return made
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(boto3, "client", client)
+    with clients_made() as made:
         worker = bootstrap(settings)
+    for client in made.values():
+        client.meta.events.register("provide-client-params.*.*", remember)
+        client.meta.events.register("before-call.*.*", answer)
     results = {
         name: method(worker)
         for methods in METHODS.values()
         for name, method in methods.items()
     }
-    return Calls(frozenset(services), tuple(calls), results)
+    return Calls(frozenset(made), tuple(calls), results)
