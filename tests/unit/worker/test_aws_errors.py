@@ -24,7 +24,6 @@ from botocore.retries.standard import (
 from tests.support.canned_aws import aws_client, client_error
 from tests.support.worker_calls import clients_and_calls
 from ticket_numbering.adapters.aws_errors import (
-    NO_CODE,
     PASSING_CODES,
     code_of,
     is_refusal,
@@ -75,6 +74,7 @@ LASTING: list[Exception] = [
 ]
 
 
+PASSES, REFUSED, LASTS = (True, False), (False, True), (False, False)
 PASSING = (408, 421, 429, 500, 502, 503, 504)
 THROTTLING = ("Throttl", "ThroughputExceeded", "RequestLimit", "TransactionIn")
 REFUSALS = ("KMS", "Kms", "Auth", "Security", "Address", "NotFound", "NotExist")
@@ -127,62 +127,48 @@ class TestPasses:
         assert [code for code in found if not is_refusal(client_error(code))] == []
 
     @pytest.mark.parametrize(
-        ("code", "expected"),
-        [
-            # The references list these; a service's own model does not.
-            ("AccessDeniedException", True),
-            ("AWS.SimpleQueueService.NonExistentQueue", True),
-            ("ExpiredTokenException", True),
-            ("KMS.DisabledException", True),
-            ("UnrecognizedClientException", True),
-            ("KMS.ThrottlingException", False),
-            # A signature that came too late; the next one is accepted.
-            ("InvalidSignatureException", False),
-            ("SignatureDoesNotMatch", False),
-            ("SomethingNew", False),
-        ],
-    )
-    def test_refusal_goes_by_the_code(self, code: str, *, expected: bool) -> None:
-        assert is_refusal(client_error(code, 403)) is expected
-
-    @pytest.mark.parametrize(
         ("code", "status", "expected"),
         [
             # The references list these; a service's own model does not.
-            ("KMS.ThrottlingException", 400, True),
-            ("ThrottledException", 400, True),
-            ("RequestExpired", 400, True),
-            ("RequestAbortedException", 400, True),
-            ("SignatureDoesNotMatch", 403, True),
+            ("AccessDeniedException", 403, REFUSED),
+            ("AWS.SimpleQueueService.NonExistentQueue", 403, REFUSED),
+            ("ExpiredTokenException", 403, REFUSED),
+            ("KMS.DisabledException", 403, REFUSED),
+            ("UnrecognizedClientException", 403, REFUSED),
+            ("KMS.ThrottlingException", 400, PASSES),
+            ("ThrottledException", 400, PASSES),
+            ("RequestExpired", 400, PASSES),
+            ("RequestAbortedException", 400, PASSES),
+            # A signature that came too late; the next one is accepted.
+            ("InvalidSignatureException", 403, PASSES),
+            ("SignatureDoesNotMatch", 403, PASSES),
             # Of a service in trouble, or of an answer that botocore could not read.
-            *[("SomethingNew", status, True) for status in PASSING],
-            ("400", 400, True),
+            *[("SomethingNew", status, PASSES) for status in PASSING],
+            ("400", 400, PASSES),
             # An unknown error is not assumed to pass.
-            *[("SomethingNew", status, False) for status in (400, 403, 404, 413, 499)],
+            *[("SomethingNew", status, LASTS) for status in (400, 403, 404, 413, 499)],
         ],
     )
-    def test_passes_goes_by_code_and_status(
-        self, code: str, status: int, *, expected: bool
+    def test_error_passes_or_is_a_refusal_by_code_and_status(
+        self, code: str, status: int, expected: tuple[bool, bool]
     ) -> None:
-        assert passes(client_error(code, status)) is expected
+        error = client_error(code, status)
 
-    @pytest.mark.parametrize("members", [{}, {"ResponseMetadata": {}}], ids=str)
-    def test_passes_goes_by_the_code_when_there_is_no_status(
-        self, members: dict[str, Any]
+        assert (passes(error), is_refusal(error)) == expected
+
+    @pytest.mark.parametrize(
+        ("answer", "expected"),
+        [
+            ({"Error": {"Code": "ThrottlingException"}}, True),
+            ({"Error": {"Code": "ValidationException"}, "ResponseMetadata": {}}, False),
+            # A proxy's page, which botocore takes for an error of AWS without a text.
+            ({"ResponseMetadata": {"HTTPStatusCode": 403}}, True),
+        ],
+    )
+    def test_passes_holds_or_not_when_code_or_status_is_missing(
+        self, answer: Any, *, expected: bool
     ) -> None:
-        codes = "ThrottlingException", "ValidationException"
-        answers: Any = [{"Error": {"Code": code}} | members for code in codes]
-
-        assert [passes(ClientError(one, "Query")) for one in answers] == [True, False]
-
-
-def test_passes_holds_for_an_answer_without_a_code() -> None:
-    """A proxy's page, which botocore takes for an error of AWS without a text."""
-    page: Any = {"ResponseMetadata": {"HTTPStatusCode": 403}}
-    error = ClientError(page, "PublishBatch")
-
-    assert passes(error)
-    assert code_of(error) == NO_CODE
+        assert passes(ClientError(answer, "Query")) is expected
 
 
 def test_member_is_what_the_answer_has_or_an_error() -> None:

@@ -29,11 +29,6 @@ Batch = list[dict[str, Any]]
 Answer = Callable[[Batch], Mapping[str, Any]]
 
 
-def accept(batch: Batch) -> Mapping[str, Any]:
-    """Take every entry of the batch."""
-    return lose()(batch)
-
-
 def refuse(error: Exception | str) -> Answer:
     """Refuse the batch as a whole; a text is the code of a lasting error."""
 
@@ -65,7 +60,7 @@ class FakeCall:
     def __call__(self, batch: Batch) -> Mapping[str, Any]:
         """Answer one call."""
         self.batches.append(batch)
-        answer = self.answers.pop(0) if self.answers else accept
+        answer = self.answers.pop(0) if self.answers else lose()
         return answer(batch)
 
     @property
@@ -163,7 +158,7 @@ RUNS = {
     "tried-alone": (
         small(4),
         [
-            *(refuse("Bad"), accept, lose("b", code="InternalError")),
+            *(refuse("Bad"), lose(), lose("b", code="InternalError")),
             *(refuse(client_error("Throttled", 429)), refuse("Bad")),
         ],
         {1: "InternalError", 2: "Throttled", 3: "Bad"},

@@ -17,7 +17,7 @@ from ticket_numbering.contract.errors import (
     TicketTooLargeError,
 )
 from ticket_numbering.worker.handler import build_handler
-from tools import events, generated
+from tools import events
 
 FILES = sorted(events.DIRECTORY.iterdir())
 
@@ -63,43 +63,24 @@ def read(name: str) -> dict[str, Any]:
     return event
 
 
-class Function(WorkerOnFakes):
-    """The function over empty tables."""
-
-    def __call__(self, name: str) -> Any:
-        """Invoke the function with an event of the folder."""
-        return build_handler(self.worker())(read(name), Context())
-
-    def numbers(self) -> dict[str, list[int]]:
-        """Return the numbers of every project that has tickets."""
-        tickets = self.store.tickets
-        return {project: self.store.numbers(project) for project in tickets}
-
-
-@pytest.fixture
-def function() -> Function:
-    """Return the function over empty tables."""
-    return Function()
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 class TestEveryFile:
     """Each file has the outcome of the table; one without an entry fails."""
 
-    def test_event_gets_its_numbers_or_is_dead_lettered(
-        self, function: Function, path: Path
-    ) -> None:
+    def test_event_gets_its_numbers_or_is_dead_lettered(self, path: Path) -> None:
         numbers, poison = EXPECTED[path.name]
-        last = read(path.name)["Records"][-1]
+        event, function = read(path.name), WorkerOnFakes()
 
-        response = function(path.name)
+        response = build_handler(function.worker())(event, Context())
 
         keys = {f"{project}-{n}" for project in numbers for n in numbers[project]}
         assert response == {"batchItemFailures": []}
-        assert function.numbers() == numbers
+        assert {name: function.store.numbers(name) for name in numbers} == numbers
+        assert function.store.tickets.keys() == numbers.keys()
         announced = {one for one in function.publisher.ids if "refused/" not in one}
         assert announced == keys
         assert len(function.dead_letters.sent) == bool(poison)
+        last = event["Records"][-1]
         for dead_letter in function.dead_letters.sent:
             name = str(dead_letter.error).partition(": ")[0]
             assert (type(dead_letter.error), name) == poison
@@ -122,16 +103,16 @@ class TestEveryFile:
         assert len({record["messageId"] for record in records}) == len(records)
 
 
-def test_events_have_new_ids_and_keys_when_fresh(tmp_path: Path) -> None:
+def test_events_have_new_ids_and_keys_when_fresh() -> None:
     """Tables that know the checked-in requests do not know these."""
-    generated.write(events.fresh_events(), tmp_path)
+    texts = events.fresh_events()
 
     [known] = read("create-ticket.json")["Records"]
     [fresh], [again] = (
-        json.loads((tmp_path / f"{name}.json").read_bytes())["Records"]
+        json.loads(texts[f"{name}.json"])["Records"]
         for name in ("create-ticket", "redelivery")
     )
-    assert {path.name for path in tmp_path.iterdir()} == EXPECTED.keys()
+    assert texts.keys() == EXPECTED.keys()
     assert fresh["messageId"] != known["messageId"]
     keys = {json.loads(one["body"])["idempotency_key"] for one in (known, fresh)}
     assert len(keys) == 2
