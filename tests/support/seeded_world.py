@@ -25,11 +25,10 @@ from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import MARKS
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
-from ticketctl.importing.existing import Existing
+from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import Judge
 from ticketctl.importing.neighbours import ALREADY
-from ticketctl.importing.planning import Tickets, judge_all
-from ticketctl.importing.run import seed_for_import
+from ticketctl.importing.planning import judge_all
 from ticketctl.importing.tickets import WRITTEN, Import
 from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed
@@ -197,7 +196,7 @@ class SeededWorld(World):
         target = Import(self.stack, Judge(CALLER), self.retry)
         tickets = Tickets([_existing(name, number) for number in numbers])
         judged = [*judge_all(self.stack, target.judge, tickets)]
-        seeded = seed_for_import(target, PROJECT, numbers[-1])
+        seeded = target.seed(PROJECT, numbers[-1])
         if seeded:
             self.monitor.done(seeded)
         for one in judged:

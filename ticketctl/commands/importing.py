@@ -91,22 +91,17 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.files.csv_columns import mapped
     from ticketctl.files.request_file import open_lines
     from ticketctl.importing.judging import Judge
-    from ticketctl.importing.lines import FIELDS, Defaults
-    from ticketctl.importing.planning import judge_all
+    from ticketctl.importing.lines import FIELDS, Defaults, read_tickets
+    from ticketctl.importing.planning import REFUSED, judge_all
     from ticketctl.importing.report import (
-        REFUSED,
         changes,
         counts_of,
         followed,
         left_out,
         plan,
         print_refused,
-        summary,
-    )
-    from ticketctl.importing.run import (
-        import_all,
-        read_tickets,
         refuse_beyond,
+        summary,
         verify_all,
     )
     from ticketctl.importing.tickets import Import
@@ -126,15 +121,14 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         judged = [*judging]
     if verify:
         raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
-    new = [one.ticket for one in judged if one.is_due and not one.goes_back]
-    refuse_beyond(limits_of(stack), new, file)
+    refuse_beyond(limits_of(stack), judged, file)
     planned = [*plan(stack, tickets), *counts_of(judged)]
     warnings = [*followed(called(ctx), stack, tickets), *changes(judged)]
     refused = print_refused(judged, file)
     if not dry_run:
         asked = [place_of(stack), *planned, *warnings, "This cannot be undone. Go on?"]
         confirm("\n".join(asked), yes=yes)
-        counts = import_all(Import(stack, judge), tickets, judged, file)
+        counts = Import(stack, judge).run(tickets, judged, file)
         refused += counts[REFUSED]
         planned = [summary(counts, len(judged), refused)]
     planned += [*warnings, *left_out(called(ctx), tickets, judged)]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ticketctl.aws.request_fields import Fields
+from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark, visible
 
 STANDARD_INPUT: Final = "-"
@@ -39,6 +40,17 @@ class Problems:
         """Print how many were not named."""
         if self.number > MOST_PROBLEMS:
             remark(f"and {self.number - MOST_PROBLEMS} more")
+
+    def refuse(self, consequence: str) -> None:
+        """End, and refuse the file if it has a problem.
+
+        Raises:
+            InputError: It has.
+        """
+        self.end()
+        if self.number:
+            name = shown_name(self.file)
+            raise InputError(f"{name}: bad lines: {self.number}{consequence}")
 
 
 def shown_name(path: str) -> str:

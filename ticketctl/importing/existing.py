@@ -1,5 +1,7 @@
 """The lines of a file: tickets that have their numbers already."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticket_numbering.contract.events import ticket_key
@@ -67,3 +69,23 @@ class Reserved:
     number: int
     chain: str = ""
     """The hash of a lost ticket."""
+
+
+@dataclass(frozen=True)
+class Tickets:
+    """The lines of a file."""
+
+    to_import: Sequence[Existing]
+    reserved: Sequence[Reserved] = ()
+
+    def by_project(self) -> dict[str, dict[int, Existing | Reserved]]:
+        """Return the lines by project and number."""
+        found: dict[str, dict[int, Existing | Reserved]] = defaultdict(dict)
+        lines: list[Existing | Reserved] = [*self.to_import, *self.reserved]
+        for line in lines:
+            found[line.project_id][line.number] = line
+        return found
+
+    def highest_numbers(self) -> dict[str, int]:
+        """Return each project's highest number, be it only reserved."""
+        return {project: max(lines) for project, lines in self.by_project().items()}

@@ -30,8 +30,8 @@ from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
 from ticketctl.files.csv_columns import NUMBERS, quoted, whole
-from ticketctl.files.lines import Line, Problems
-from ticketctl.importing.existing import Existing, Reserved
+from ticketctl.files.lines import Line, Problems, shown_name
+from ticketctl.importing.existing import Existing, Reserved, Tickets
 from ticketctl.importing.fitting import fitted
 from ticketctl.importing.times import Times
 
@@ -48,6 +48,9 @@ A hash covers the hash before it, of another table; void and erase set their mar
 """
 
 
+NOTHING: Final = "; nothing was imported"
+
+
 @dataclass(frozen=True)
 class Defaults:
     """Values for tickets without them, and the form of their times."""
@@ -59,6 +62,21 @@ class Defaults:
     """Whether texts are made to fit."""
 
 
+def read_tickets(lines: Iterable[Line], file: str, defaults: Defaults) -> Tickets:
+    """Return the tickets of a file.
+
+    Raises:
+        InputError: A line is wrong, or there is none.
+    """
+    problems = Problems(file)
+    found = [*check_lines(lines, defaults, problems)]
+    problems.refuse(NOTHING)
+    if not found:
+        raise InputError(f"{shown_name(file)}: holds no ticket")
+    tickets = [one for one in found if isinstance(one, Existing)]
+    return Tickets(tickets, [one for one in found if isinstance(one, Reserved)])
+
+
 def check_lines(
     lines: Iterable[Line], defaults: Defaults, problems: Problems
 ) -> Iterator[Existing | Reserved]:
@@ -67,11 +85,21 @@ def check_lines(
     for line in lines:
         try:
             ticket = _ticket(line, defaults)
-            _refuse_repeats(ticket, seen)
+            for place in _places(ticket):
+                if (first := seen.setdefault(place, line.number)) != line.number:
+                    raise InvalidMessageError(f"{place[1]}: line {first} has it, too")
         except PoisonMessageError as error:
             problems.add(line.number, str(error))
         else:
             yield ticket
+
+
+def _places(ticket: Existing | Reserved) -> Iterator[tuple[str, str, int | str]]:
+    """Yield what no other line may have."""
+    yield ticket.project_id, "number", ticket.number
+    # A table can have a key twice, once it expired: then one of its records counts.
+    if isinstance(ticket, Existing) and not ticket.exported:
+        yield ticket.project_id, "idempotency_key", ticket.idempotency_key
 
 
 def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
@@ -83,9 +111,8 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
     status = placed.get(STATUS)
     if status not in (None, RESERVED, *MARKS):
         raise InvalidMessageError(f"status: must be one of {', '.join(TIMES)}")
-    for mark in MARKS:
-        if mark == status and {TIMES[mark], REASONS[mark]} - placed.keys():
-            raise InvalidMessageError(f"status: {mark}, without its time or its reason")
+    if status in MARKS and {TIMES[status], REASONS[status]} - placed.keys():
+        raise InvalidMessageError(f"status: {status}, without its time or its reason")
     if status == RESERVED:
         project_id = placed.get("project_id", defaults.project)
         if not is_project_id(project_id):
@@ -161,19 +188,6 @@ def _placed(fields: Fields) -> Fields:
     except InputError as error:
         raise InvalidMessageError(f"key: {error}") from error
     return placed | {"project_id": project_id, "number": number}
-
-
-def _refuse_repeats(
-    ticket: Existing | Reserved, seen: dict[tuple[str, str, int | str], int]
-) -> None:
-    identities: dict[str, int | str] = {"number": ticket.number}
-    # A table can have a key twice, once it expired: then one of its records counts.
-    if isinstance(ticket, Existing) and not ticket.exported:
-        identities["idempotency_key"] = ticket.idempotency_key
-    for name, value in identities.items():
-        first = seen.setdefault((ticket.project_id, name, value), ticket.line)
-        if first != ticket.line:
-            raise InvalidMessageError(f"{name}: line {first} has it, too")
 
 
 def _number(given: Any) -> int:

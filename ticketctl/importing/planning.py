@@ -1,6 +1,5 @@
 """Judges all tickets of a file before any is written."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,39 +9,15 @@ from ticketctl.aws.items import Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import Around, around_each, records_of
-from ticketctl.importing.existing import Existing, Reserved
-from ticketctl.importing.judging import (
-    UNRECORDED,
-    Judge,
-    Known,
-    Write,
-)
+from ticketctl.importing.existing import Existing, Reserved, Tickets
+from ticketctl.importing.judging import UNRECORDED, Judge, Known, Write
 from ticketctl.importing.neighbours import ALREADY, covers, is_external
 
+REFUSED: Final = "refused"
 MISSING: Final = "missing"
 NO_RECORD: Final = "its idempotency_key has no record, or one that is not erased"
 
 _AT_A_TIME: Final = 100
-
-
-@dataclass(frozen=True)
-class Tickets:
-    """The lines of a file."""
-
-    to_import: Sequence[Existing]
-    reserved: Sequence[Reserved] = ()
-
-    def by_project(self) -> dict[str, dict[int, Existing | Reserved]]:
-        """Return the lines by project and number."""
-        found: dict[str, dict[int, Existing | Reserved]] = defaultdict(dict)
-        lines: list[Existing | Reserved] = [*self.to_import, *self.reserved]
-        for line in lines:
-            found[line.project_id][line.number] = line
-        return found
-
-    def highest_numbers(self) -> dict[str, int]:
-        """Return each project's highest number, be it only reserved."""
-        return {project: max(lines) for project, lines in self.by_project().items()}
 
 
 @dataclass(frozen=True)
@@ -120,13 +95,13 @@ def _judge_project(
 def _judged(known: Known, around: Around, verdict: Write | str) -> Judged:
     """Return a verdict without the items, for a file may have many lines."""
     marks = _marks_left(known.ticket, verdict, around)
-    own, there = known.ticket, None
-    if isinstance(verdict, str) and verdict in {ALREADY, UNRECORDED}:
-        there = around.there
-    has_other_time = bool(
-        there and own.is_dated and there.fields.get(ASSIGNED_AT) != own.assigned_at
-    )
+    own, there = known.ticket, around.there
     if isinstance(verdict, str):
+        has_other_time = (
+            verdict in {ALREADY, UNRECORDED}
+            and (there is not None and own.is_dated)
+            and there.fields.get(ASSIGNED_AT) != own.assigned_at
+        )
         return Judged(Known(own), verdict, marks=marks, has_other_time=has_other_time)
     result = MISSING if verdict.ticket else NO_RECORD
     nearest = around.there or around.above

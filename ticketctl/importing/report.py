@@ -3,19 +3,50 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Final
 
+from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number
-from ticketctl.cli.output import counted
+from ticketctl.cli.output import console, counted
 from ticketctl.files.lines import Problems
-from ticketctl.importing.existing import Existing
+from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import UNRECORDED
+from ticketctl.importing.lines import NOTHING
 from ticketctl.importing.neighbours import ALREADY
-from ticketctl.importing.planning import MISSING, NO_RECORD, Judged, Tickets
+from ticketctl.importing.planning import MISSING, NO_RECORD, REFUSED, Judged
 from ticketctl.importing.tickets import RECORDED, WRITTEN
 
-REFUSED: Final = "refused"
+
+def refuse_beyond(limits: Limits, judged: Sequence[Judged], file: str) -> None:
+    """Refuse a file with new tickets whose requests the stack does not allow.
+
+    Raises:
+        InputError: There is one.
+    """
+    problems = Problems(file)
+    new = [one.ticket for one in judged if one.is_due and not one.goes_back]
+    for ticket in new:
+        if refusal := limits.refusal(ticket.request):
+            problems.add(ticket.line, str(refusal))
+    problems.refuse(NOTHING)
+
+
+def verify_all(judged: Sequence[Judged]) -> bool:
+    """Print the tickets that are missing or different; return whether none is."""
+    is_right = True
+    for one in sorted(judged, key=lambda one: one.ticket.line):
+        problem = one.result if one.is_due or one.is_refused else ""
+        if not problem and one.has_other_time:
+            problem = "assigned_at differs"
+        elif not problem and one.marks:
+            problem = "a mark is missing"
+        if problem:
+            is_right = False
+            console().print(
+                f"line {one.ticket.line}: {one.ticket.ticket_key}: {problem}"
+            )
+    console().print("\n".join(counts_of(judged)))
+    return is_right
 
 
 def plan(stack: System, tickets: Tickets) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Writes tickets that have their numbers already, each with its key's record."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -22,10 +23,19 @@ from ticketctl.aws.conditions import put_or_check
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
-from ticketctl.aws.tickets import around_each, records_of, tickets_above
-from ticketctl.importing.existing import Existing
+from ticketctl.aws.tickets import (
+    around_each,
+    records_of,
+    ticket_from,
+    tickets_above,
+)
+from ticketctl.cli.output import remark, with_progress
+from ticketctl.files.lines import Problems
+from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import Judge, Known
-from ticketctl.sequences.seeding import Seed
+from ticketctl.importing.neighbours import ALREADY
+from ticketctl.importing.planning import REFUSED, Judged
+from ticketctl.sequences.seeding import Seed, Seeded
 
 _IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64
@@ -47,6 +57,47 @@ class Import:
     stack: System
     judge: Judge
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def run(
+        self, tickets: Tickets, judged: Sequence[Judged], file: str
+    ) -> Counter[str]:
+        """Seed the projects, write the tickets that are due, and return the results.
+
+        One is `WRITTEN`, `RECORDED`, `ALREADY`, or `REFUSED`, and then printed.
+        """
+        counts: Counter[str] = Counter()
+        refused = Problems(file)
+        # The highest first: the end of a seed guards the numbers below it.
+        due = [one.known for one in judged if one.is_due]
+        due.sort(key=lambda one: one.ticket.number, reverse=True)
+        try:
+            for project, end in sorted(_ends(tickets, judged)):
+                seeded = self.seed(project, end)
+                for given in seeded.given_within if seeded else ():
+                    remark(f"{project}-{given} was given by workers meanwhile")
+            written = self.write_all(due)
+            with with_progress(written, "importing", len(due)) as results:
+                for ticket, result in results:
+                    is_refused = result not in {WRITTEN, RECORDED, ALREADY}
+                    counts[REFUSED if is_refused else result] += 1
+                    if is_refused:
+                        refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
+        except BaseException:  # Ctrl-C as well.
+            remark("not all is imported; run it again, and it goes on")
+            raise
+        refused.end()
+        return counts
+
+    def seed(self, project: str, number: int) -> Seeded | None:
+        """Seed up to a number, or finish the seed that it lies in."""
+        above = ticket_from(self.stack, project, number)
+        if above and not above.explains_a_gap:
+            return None
+        return self._seed_up_to(project, above.number if above else number).apply()
+
+    def _seed_up_to(self, project: str, last: int) -> Seed:
+        caller = self.judge.caller
+        return Seed(self.stack, project, last, caller, "import", self.retry)
 
     def write_all(self, lines: Sequence[Known]) -> Iterator[tuple[Existing, str]]:
         """Write tickets, several at a time; yield each result.
@@ -105,10 +156,7 @@ class Import:
         """
         if not place.follows_a_sequence:
             return
-        seed = Seed(
-            *(self.stack, place.project_id, place.reserved_up_to),
-            *(self.judge.caller, "import", self.retry),
-        )
+        seed = self._seed_up_to(place.project_id, place.reserved_up_to)
         free = place.number + 1
         for item in tickets_above(self.stack, place.project_id, place.number):
             if item.number > free:
@@ -116,3 +164,13 @@ class Import:
             free = item.number + 1
         if free < place.reserved_up_to and not seed.reserve(free):
             self._block_next(place)
+
+
+def _ends(tickets: Tickets, judged: Sequence[Judged]) -> set[tuple[str, int]]:
+    """Return the numbers up to which projects are to be seeded."""
+    highest = tickets.highest_numbers()
+    projects = {one.project_id for one in tickets.reserved}
+    projects |= {one.ticket.project_id for one in judged if not one.is_refused}
+    unfinished = {(one.ticket.project_id, one.unfinished) for one in judged}
+    ends = {(project, highest[project]) for project in projects}
+    return ends | {(project, end) for project, end in unfinished if end}

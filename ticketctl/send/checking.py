@@ -103,7 +103,6 @@ class Check:
                 problems.add(line.number, found)
             else:
                 spool.add(found)
-        problems.end()
 
     def _request(self, line: Line, spool: Spool) -> Request | str:
         """Return the request of a line, or its problem."""
@@ -145,15 +144,15 @@ def check_file(file: str, lines: Iterable[Line], check: Check, spool: Spool) -> 
         InputError: It cannot be read, holds nothing, or has bad lines that are not to
             be skipped.
     """
-    problems, name = Problems(file), shown_name(file)
+    problems = Problems(file)
     check.run(lines, problems, spool)
+    if check.skip_invalid:
+        problems.end()
+    else:
+        rest = "fix the file, or send the rest with --skip-invalid"
+        problems.refuse(f", so nothing is sent; {rest}")
     if not (spool or problems.number):
-        raise InputError(f"{name}: holds no ticket")
-    if problems.number and not check.skip_invalid:
-        raise InputError(
-            f"{name}: bad lines: {problems.number}, so nothing is sent; fix "
-            "the file, or send the rest with --skip-invalid"
-        )
+        raise InputError(f"{shown_name(file)}: holds no ticket")
     if check.keys and check.keys.are_used:
         prefix = visible(check.keys.prefix)
         remark(
