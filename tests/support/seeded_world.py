@@ -211,4 +211,4 @@ class SeededWorld(World):
 def _existing(name: str, number: int) -> Existing:
     key = f"import-{name}-{number}".replace(" ", "-")
     request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=name)
-    return Existing(1, number, request, STAMP)
+    return Existing(PROJECT, number, request.content(), 1, request, STAMP)

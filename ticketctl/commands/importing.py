@@ -94,23 +94,24 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.importing.lines import FIELDS, Defaults, read_tickets
     from ticketctl.importing.planning import REFUSED, judge_all
     from ticketctl.importing.report import (
-        changes,
         counts_of,
-        followed,
         left_out,
         plan,
         print_refused,
         refuse_beyond,
         summary,
         verify_all,
+        warnings,
     )
     from ticketctl.importing.tickets import Import
-    from ticketctl.importing.times import Times
+    from ticketctl.importing.times import check_form
     from ticketctl.show.lookup import checked_project
 
     if project is not None:
         checked_project(project)
-    defaults = Defaults(timestamp_now(), project, Times(date_format), fit)
+    if date_format:
+        check_form(date_format)
+    defaults = Defaults(timestamp_now(), project, date_format, fit)
     filled = mapped(columns or (), FIELDS)
     with open_lines(file, file_format, filled, encoding) as lines:
         tickets = read_tickets(lines, file, defaults)
@@ -123,15 +124,15 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
     refuse_beyond(limits_of(stack), judged, file)
     planned = [*plan(stack, tickets), *counts_of(judged)]
-    warnings = [*followed(called(ctx), stack, tickets), *changes(judged)]
+    warned = [*warnings(called(ctx), stack, tickets, judged)]
     refused = print_refused(judged, file)
     if not dry_run:
-        asked = [place_of(stack), *planned, *warnings, "This cannot be undone. Go on?"]
+        asked = [place_of(stack), *planned, *warned, "This cannot be undone. Go on?"]
         confirm("\n".join(asked), yes=yes)
         counts = Import(stack, judge).run(tickets, judged, file)
         refused += counts[REFUSED]
         planned = [summary(counts, len(judged), refused)]
-    planned += [*warnings, *left_out(called(ctx), tickets, judged)]
+    planned += [*warned, *left_out(called(ctx), tickets, judged)]
     console().print("\n".join(planned), markup=False)
     if refused or any(one.has_other_time for one in judged):
         raise typer.Exit(Status.FOUND)

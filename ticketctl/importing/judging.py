@@ -30,7 +30,7 @@ from ticketctl.importing.existing import Existing
 from ticketctl.importing.neighbours import (
     ALREADY,
     comparison,
-    confirms,
+    covers,
     is_external,
     may_replace,
     problem_of,
@@ -63,16 +63,12 @@ class Known:
 
 @dataclass(frozen=True)
 class Write:
-    """What a transaction writes and checks: a ticket and the record of its key."""
+    """What a transaction writes: a ticket and the record of its key."""
 
-    place: Ticket | None
-    """The item at its number: the ticket itself, or a reserved one that goes."""
     ticket: Mapping[str, Any] | None
     """None leaves the ticket that is there."""
-    recorded: KeyRecord | None = None
-    """The record that is there."""
     record: Mapping[str, Any] | None = None
-    """None writes none."""
+    """None leaves the record that is there."""
     is_external: bool = False
 
 
@@ -114,14 +110,14 @@ class Judge:
             # The record may be older than the ticket's erasure.
             is_older = differences(there, recorded) == [FINGERPRINT]
             if is_older and there.status == ERASED:
-                return Write(there, None, recorded, _erased(recorded))
+                return Write(None, _erased(recorded))
             return ALREADY
         record = self._record_of(there)
         if record is None:
             return UNRECORDED
         if problem := problem_of(there, previous):
             return f"its idempotency_key has no record, and gets none: {problem}"
-        return Write(there, None, record=record)
+        return Write(None, record)
 
     def _returning(
         self, known: Known, around: Around, record: KeyRecord
@@ -129,28 +125,29 @@ class Judge:
         """Judge a missing ticket that the record of its key names."""
         ticket = known.ticket
         fingerprint = record.fields[FINGERPRINT]
-        if fingerprint == ERASED_FINGERPRINT and not ticket.is_erased:
+        if fingerprint == ERASED_FINGERPRINT and ticket.status != ERASED:
             return "its text was erased since: only the erased ticket can go back"
-        if ticket.exported:
-            return _going_back(ticket.exported, known, around, record)
+        if ticket.is_exported:
+            return _going_back(known, around, record)
         if CHAIN in record.fields:
             return "it was given here, and the line lacks its hash: take an export"
         if fingerprint != ticket.request.fingerprint:
             return "its idempotency_key is recorded for another text"
         dated = replace(ticket, assigned_at=str(record.fields[ASSIGNED_AT]))
-        return Write(around.there, self._item(dated, around.there), record)
+        return Write(self._item(dated, around.there))
 
     def _missing(self, known: Known, around: Around) -> Write | str:
         """Judge a missing ticket whose key has no record."""
-        ticket, exported, place = known.ticket, known.ticket.exported, around.there
-        if exported and exported.chain:
-            previous = known.hash_before(around)
-            is_witnessed = known.is_witnessed or any(
-                there and confirms(there, exported) for there in (place, around.above)
+        ticket, place = known.ticket, around.there
+        if ticket.chain:
+            # The item of the lost ticket has its hash, or the next ticket covers it.
+            is_witnessed = (
+                known.is_witnessed
+                or (place is not None and place.chain == ticket.chain)
+                or (around.above is not None and covers(around.above, ticket.chain))
             )
-            if is_witnessed and not problem_of(exported, previous):
-                record = self._record_of(exported)
-                return Write(place, exported.fields, record=record)
+            if is_witnessed and not problem_of(ticket, known.hash_before(around)):
+                return Write(ticket.fields, self._record_of(ticket))
         if place and place.chain:
             return comparison(ticket, place)
         # The file's next ticket starts a segment, so this number was external.
@@ -164,8 +161,7 @@ class Judge:
         record = dynamodb_items.key_item(
             ticket.request.key, ticket.assignment, self._due_from(datetime.now(UTC))
         )
-        item = self._item(ticket, place)
-        return Write(place, item, record=record, is_external=True)
+        return Write(self._item(ticket, place), record, is_external=True)
 
     def _item(self, ticket: Existing, place: Ticket | None) -> dict[str, Any]:
         """Return the ticket as the worker writes it, with its origin and the caller."""
@@ -197,10 +193,9 @@ def _erased(record: KeyRecord) -> dict[str, Any]:
     return {**record.fields, FINGERPRINT: ERASED_FINGERPRINT}
 
 
-def _going_back(
-    exported: Ticket, known: Known, around: Around, record: KeyRecord
-) -> Write | str:
+def _going_back(known: Known, around: Around, record: KeyRecord) -> Write | str:
     """Judge a missing ticket of an export: it goes back as it was, or not at all."""
+    exported = known.ticket
     different = differences(exported, record)
     # The ticket was erased since: its hash tells that the record is its own.
     is_older = different == [FINGERPRINT] and bool(exported.chain)
@@ -209,5 +204,4 @@ def _going_back(
         return f"it differs from the record of its idempotency_key in {named}"
     if problem := problem_of(exported, known.hash_before(around)):
         return f"it cannot go back: {problem}"
-    erased = _erased(record) if is_older else None
-    return Write(around.there, exported.fields, record, erased)
+    return Write(exported.fields, _erased(record) if is_older else None)

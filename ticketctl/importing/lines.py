@@ -1,16 +1,13 @@
 """Reads tickets that have their numbers already, one a line."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from shlex import quote
+from dataclasses import dataclass
 from typing import Any, Final
 
-from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     ATTRIBUTES,
     CHAIN,
-    ERASED,
     EXTERNAL,
     IMPORTED_BY,
     NUMBER,
@@ -21,7 +18,6 @@ from ticket_numbering.contract.dynamodb_items import (
     TIMES,
 )
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
-from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id
 from ticket_numbering.contract.json_body import refuse_envelope
 from ticket_numbering.contract.messages import CreateTicket
@@ -31,9 +27,9 @@ from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
 from ticketctl.files.csv_columns import NUMBERS, quoted, whole
 from ticketctl.files.lines import Line, Problems, shown_name
-from ticketctl.importing.existing import Existing, Reserved, Tickets
+from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.fitting import fitted
-from ticketctl.importing.times import Times
+from ticketctl.importing.times import time_of
 
 FIELDS: Final = ("key", "number", "assigned_at")
 """Beside those of a create-ticket message."""
@@ -53,11 +49,12 @@ NOTHING: Final = "; nothing was imported"
 
 @dataclass(frozen=True)
 class Defaults:
-    """Values for tickets without them, and the form of their times."""
+    """Values for tickets without them, and how to read the others."""
 
     now: str
     project: str | None = None
-    times: Times = field(default_factory=Times)
+    form: str | None = None
+    """That of their times; ISO 8601 or JavaScript's if None."""
     fit: bool = False
     """Whether texts are made to fit."""
 
@@ -74,14 +71,14 @@ def read_tickets(lines: Iterable[Line], file: str, defaults: Defaults) -> Ticket
     if not found:
         raise InputError(f"{shown_name(file)}: holds no ticket")
     tickets = [one for one in found if isinstance(one, Existing)]
-    return Tickets(tickets, [one for one in found if isinstance(one, Reserved)])
+    return Tickets(tickets, [one for one in found if one.status == RESERVED])
 
 
 def check_lines(
     lines: Iterable[Line], defaults: Defaults, problems: Problems
-) -> Iterator[Existing | Reserved]:
+) -> Iterator[Ticket]:
     """Yield the good lines, and add the bad ones to the problems."""
-    seen: dict[tuple[str, str, int | str], int] = {}
+    seen: dict[tuple[str, str, object], int] = {}
     for line in lines:
         try:
             ticket = _ticket(line, defaults)
@@ -94,15 +91,15 @@ def check_lines(
             yield ticket
 
 
-def _places(ticket: Existing | Reserved) -> Iterator[tuple[str, str, int | str]]:
+def _places(ticket: Ticket) -> Iterator[tuple[str, str, object]]:
     """Yield what no other line may have."""
     yield ticket.project_id, "number", ticket.number
     # A table can have a key twice, once it expired: then one of its records counts.
-    if isinstance(ticket, Existing) and not ticket.exported:
+    if isinstance(ticket, Existing) and not ticket.is_exported:
         yield ticket.project_id, "idempotency_key", ticket.idempotency_key
 
 
-def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
+def _ticket(line: Line, defaults: Defaults) -> Ticket:
     if line.problem:
         raise InvalidMessageError(line.problem)
     refuse_envelope(line.fields)
@@ -113,29 +110,33 @@ def _ticket(line: Line, defaults: Defaults) -> Existing | Reserved:
         raise InvalidMessageError(f"status: must be one of {', '.join(TIMES)}")
     if status in MARKS and {TIMES[status], REASONS[status]} - placed.keys():
         raise InvalidMessageError(f"status: {status}, without its time or its reason")
+    project_id = placed.get("project_id", defaults.project)
     if status == RESERVED:
-        project_id = placed.get("project_id", defaults.project)
         if not is_project_id(project_id):
             raise InvalidMessageError("project_id: not the id of a project")
-        return Reserved(line.number, project_id, number, valid_chain(placed.get(CHAIN)))
+        return Ticket(project_id, number, placed)
     fields = {name: placed[name] for name in placed if name not in LEFT_BEHIND}
     assigned_at = defaults.now
-    if is_dated := "assigned_at" in fields:
-        assigned_at = defaults.times.read(fields.pop("assigned_at"))
-    if defaults.project is not None:
-        fields.setdefault("project_id", defaults.project)
-    key = f"import:{fields.get('project_id')}-{number}"
+    if ASSIGNED_AT in fields:
+        assigned_at = time_of(fields.pop(ASSIGNED_AT), defaults.form)
+    if project_id is not None:
+        fields["project_id"] = project_id
     # Visible also where the project is not as it must be.
-    fields.setdefault("idempotency_key", key.encode("ascii", "replace").decode())
+    key = f"import:{project_id}-{number}".encode("ascii", "replace").decode()
+    fields.setdefault("idempotency_key", key)
     # What a table had goes back as it is; a hash covers it.
     may_change = not placed.keys() & {CHAIN, IMPORTED_BY}
     wanted = fitted(fields) if defaults.fit and may_change else fields
     request = _request(wanted, is_final=defaults.fit or not may_change)
+    is_imported = placed.get(ORIGIN) == EXTERNAL and IMPORTED_BY in placed
+    own = {name: value for name, value in placed.items() if value is not None}
     return Existing(
-        *(line.number, number, request, assigned_at, status == ERASED),
-        marks=tuple(_marks(placed, ticket_key(request.project_id, number))),
-        exported=_exported(placed, request.project_id, number),
-        is_dated=is_dated,
+        *(request.project_id, number),
+        own | request.key._asdict() | {NUMBER: number},
+        line=line.number,
+        request=request,
+        assigned_at=assigned_at,
+        is_exported=CHAIN in placed or is_imported,
         is_changed=wanted != fields,
     )
 
@@ -151,25 +152,6 @@ def _request(fields: Fields, *, is_final: bool) -> CreateTicket:
         except PoisonMessageError:
             raise error from None
         raise InvalidMessageError(f"{error}; --fit changes such texts") from error
-
-
-def _marks(fields: Fields, key: str) -> Iterator[tuple[str, str]]:
-    """Yield the marks of a line; an erased ticket may have been voided before."""
-    for status, verb in MARKS.items():
-        if status == fields.get(STATUS) or TIMES[status] in fields:
-            reason = str(fields.get(REASONS[status]))
-            shown = quote(reason) if reason.isprintable() else "..."
-            # Pasted lines must not answer one another's questions.
-            yield status, f"{verb} {quote(key)} --reason {shown} --yes"
-
-
-def _exported(fields: Fields, project_id: str, number: int) -> Ticket | None:
-    """Return a line as the item of a table; None if another system wrote it."""
-    is_external = fields.get(ORIGIN) == EXTERNAL and IMPORTED_BY in fields
-    if CHAIN not in fields and not is_external:
-        return None
-    item = {name: value for name, value in fields.items() if value is not None}
-    return Ticket(project_id, number, item | {"project_id": project_id, NUMBER: number})
 
 
 def _placed(fields: Fields) -> Fields:

@@ -6,12 +6,13 @@ from typing import Any, Final
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
+    ATTRIBUTES,
     CHAIN,
     ERASED,
-    NUMBER,
     ORIGIN,
     RESERVED,
 )
+from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.tickets import Around
 from ticketctl.evidence.chain import (
@@ -22,11 +23,10 @@ from ticketctl.evidence.chain import (
 )
 from ticketctl.evidence.findings import Kind
 from ticketctl.importing.existing import Existing
-from ticketctl.importing.lines import LEFT_BEHIND
 
 ALREADY: Final = "there already"
 
-_ADDED: Final = LEFT_BEHIND | {NUMBER, ASSIGNED_AT}
+_ADDED: Final = ATTRIBUTES - CreateTicket.model_fields.keys()
 """Attributes of a ticket that are not of its request."""
 
 
@@ -35,7 +35,7 @@ def comparison(ticket: Existing, there: Ticket) -> str:
     if there.status == RESERVED:
         return "a lost ticket has this number; an import would destroy its hash"
     is_own = there.idempotency_key == ticket.idempotency_key
-    is_erased = is_own and (ticket.is_erased or there.status == ERASED)
+    is_erased = is_own and ERASED in (ticket.status, there.status)
     wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
     if is_erased or _asked_for(there.fields) == _asked_for(wanted):
         return ALREADY
@@ -64,13 +64,6 @@ def problem_of(ticket: Ticket, previous: str) -> str:
     if is_external or covered_before(ticket, own_commitment(ticket), previous) is None:
         return "its hash does not fit its content and the ticket before it"
     return ""
-
-
-def confirms(witness: Ticket, exported: Ticket) -> bool:
-    """Return whether a lost ticket's item or the next ticket has a ticket's hash."""
-    if witness.number == exported.number:
-        return witness.chain == exported.chain
-    return covers(witness, exported.chain)
 
 
 def covers(ticket: Ticket, previous: str) -> bool:

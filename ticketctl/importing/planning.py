@@ -2,14 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, ERASED, TIMES
-from ticketctl.aws.items import Ticket, ticket
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    ERASED,
+    REASONS,
+    STATUS,
+    TIMES,
+)
+from ticketctl.aws.items import MARKS, Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import Around, around_each, records_of
-from ticketctl.importing.existing import Existing, Reserved, Tickets
+from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import UNRECORDED, Judge, Known, Write
 from ticketctl.importing.neighbours import ALREADY, covers, is_external
 
@@ -60,21 +67,17 @@ def judge_all(stack: System, judge: Judge, tickets: Tickets) -> Iterator[Judged]
 
 
 def _judge_project(
-    stack: System,
-    judge: Judge,
-    project_id: str,
-    lines: Mapping[int, Existing | Reserved],
+    stack: System, judge: Judge, project_id: str, lines: Mapping[int, Ticket]
 ) -> Iterator[Judged]:
     """Judge each ticket after the next one, which may confirm its hash."""
-    numbers = sorted(n for n, line in lines.items() if isinstance(line, Existing))
-    following: Ticket | None = None
-    for end in range(len(numbers), 0, -_AT_A_TIME):
-        some = numbers[max(0, end - _AT_A_TIME) : end]
-        arounds = [*around_each(stack, project_id, some)]
+    own = [one for _, one in sorted(lines.items()) if isinstance(one, Existing)]
+    following: Existing | None = None
+    for end in range(len(own), 0, -_AT_A_TIME):
+        some = own[max(0, end - _AT_A_TIME) : end]
+        arounds = [*around_each(stack, project_id, [one.number for one in some])]
         # Read afterwards: a ticket that is there has its record by then.
-        own = [line for n in some if isinstance(line := lines[n], Existing)]
-        records = records_of(stack, [line.request.key for line in own])
-        for line, (number, around) in zip(own[::-1], arounds[::-1], strict=True):
+        records = records_of(stack, [one.request.key for one in some])
+        for line, (number, around) in zip(some[::-1], arounds[::-1], strict=True):
             before = lines.get(number - 1)
             known = Known(
                 line,
@@ -89,17 +92,17 @@ def _judge_project(
             )
             judged = _judged(known, around, judge.verdict(known, around))
             yield judged
-            following = line.exported if judged.goes_back else None
+            following = line if judged.goes_back else None
 
 
 def _judged(known: Known, around: Around, verdict: Write | str) -> Judged:
     """Return a verdict without the items, for a file may have many lines."""
-    marks = _marks_left(known.ticket, verdict, around)
+    marks = tuple(_marks_left(known.ticket, verdict, around))
     own, there = known.ticket, around.there
     if isinstance(verdict, str):
         has_other_time = (
             verdict in {ALREADY, UNRECORDED}
-            and (there is not None and own.is_dated)
+            and (there is not None and ASSIGNED_AT in own.fields)
             and there.fields.get(ASSIGNED_AT) != own.assigned_at
         )
         return Judged(Known(own), verdict, marks=marks, has_other_time=has_other_time)
@@ -112,17 +115,23 @@ def _judged(known: Known, around: Around, verdict: Write | str) -> Judged:
     return Judged(known, result, not verdict.is_external, unfinished, marks)
 
 
-def _marks_left(
-    line: Existing, verdict: Write | str, around: Around
-) -> tuple[str, ...]:
-    """Return the marks that the ticket will not have; an erased one takes no other."""
-    there = around.there
+def _marks_left(line: Existing, verdict: Write | str, around: Around) -> Iterator[str]:
+    """Yield the commands for the marks that a ticket will not have.
+
+    An erased ticket may have been voided before, and takes no other mark.
+    """
+    has = around.there.fields if around.there else {}
     if isinstance(verdict, Write) and verdict.ticket:
-        there = None if verdict.is_external else line.exported
-    has = there.fields if there else {}
-    is_erased = there is not None and there.status == ERASED
-    left = [mark for status, mark in line.marks if TIMES[status] not in has]
-    return () if is_erased else tuple(left)
+        has = verdict.ticket
+    if has.get(STATUS) == ERASED:
+        return
+    for status, verb in MARKS.items():
+        is_marked = status == line.status or TIMES[status] in line.fields
+        if is_marked and TIMES[status] not in has:
+            reason = str(line.fields.get(REASONS[status]))
+            shown = quote(reason) if reason.isprintable() else "..."
+            # Pasted lines must not answer one another's questions.
+            yield f"{verb} {quote(line.ticket_key)} --reason {shown} --yes"
 
 
 def _without_rivals(
@@ -137,11 +146,11 @@ def _without_rivals(
         for one in judged
         if one.is_due and not one.known.record and one.ticket.has_own_key
     }
-    rivals: dict[str, str] = {}
+    rivals: dict[str | None, str] = {}
     reader = TableReader.of(stack)
     for page in reader.project(project_id) if numbers else ():
         for there in map(ticket, page):
-            key = there.idempotency_key or ""
+            key = there.idempotency_key
             if numbers.get(key, there.number) != there.number:
                 rivals[key] = there.ticket_key
     for one in judged:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, ERASED
 from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number
@@ -59,8 +60,8 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
             f"{project}: {counted(counts[project], 'ticket')} up to {number}; "
             f"the last number is {last or 'none yet'}, the next {then}"
         )
-    days = sorted(one.assigned_at[:10] for one in tickets.to_import if one.is_dated)
-    if days:
+    dated = [one for one in tickets.to_import if ASSIGNED_AT in one.fields]
+    if days := sorted(one.assigned_at[:10] for one in dated):
         yield f"dates: {days[0]} to {days[-1]}"
     if undated := len(tickets.to_import) - len(days):
         yield (
@@ -69,8 +70,10 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
         )
 
 
-def followed(program: str, stack: System, tickets: Tickets) -> Iterator[str]:
-    """Warn if the next ticket's number is behind the file's highest, also afterwards.
+def warnings(
+    program: str, stack: System, tickets: Tickets, judged: Sequence[Judged]
+) -> Iterator[str]:
+    """Warn of a next ticket behind the file's highest, also afterwards, and of --fit.
 
     `program` is the call of `ticketctl`, with the options before a command.
     """
@@ -80,10 +83,6 @@ def followed(program: str, stack: System, tickets: Tickets) -> Iterator[str]:
             "if the old system gave higher numbers, the next ticket takes one of them "
             f"unless you seed first: {program} seed PROJECT --last NUMBER"
         )
-
-
-def changes(judged: Sequence[Judged]) -> Iterator[str]:
-    """Yield lines about the tickets to be written whose texts were made to fit."""
     changed = [one.ticket for one in judged if one.is_due and one.ticket.is_changed]
     if changed:
         yield f"changed to fit: {_listed(changed)}; the full texts are not kept"
@@ -153,7 +152,8 @@ def left_out(program: str, tickets: Tickets, judged: Sequence[Judged]) -> Iterat
         yield f"skipped: {skipped}, which count as used"
     by_line = sorted(judged, key=lambda one: one.ticket.line)
     there = [one for one in by_line if not one.is_refused]
-    if erased := sum(one.ticket.is_erased and not one.goes_back for one in there):
+    texts = [one.ticket for one in there if not one.goes_back]
+    if erased := sum(ticket.status == ERASED for ticket in texts):
         yield f"without text: {counted(erased, 'erased ticket')}; the keys are known"
     if over := sum(one.result == UNRECORDED for one in there):
         yield f"without a record: {counted(over, 'key')}, whose time is over"

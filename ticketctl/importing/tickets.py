@@ -20,15 +20,10 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.conditions import put_or_check
-from ticketctl.aws.items import Ticket
+from ticketctl.aws.items import Ticket, plain
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
-from ticketctl.aws.tickets import (
-    around_each,
-    records_of,
-    ticket_from,
-    tickets_above,
-)
+from ticketctl.aws.tickets import around_each, records_of, ticket_from, tickets_above
 from ticketctl.cli.output import remark, with_progress
 from ticketctl.files.lines import Problems
 from ticketctl.importing.existing import Existing, Tickets
@@ -130,11 +125,11 @@ class Import:
         verdict = self.judge.verdict(known, around)
         if isinstance(verdict, str):
             return verdict
-        if verdict.place and verdict.ticket and not verdict.is_external:
-            self._block_next(verdict.place)
+        if around.there and verdict.ticket and not verdict.is_external:
+            self._block_next(around.there)
         outputs, request = self.stack.outputs, known.ticket.request
-        place = verdict.place.fields if verdict.place else {}
-        recorded = verdict.recorded.fields if verdict.recorded else {}
+        place = around.there.fields if around.there else {}
+        recorded = plain(known.record or {})
         tickets, keys = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
         key, record = ticket_id(project_id, number), record_id(request.key)
         actions = [

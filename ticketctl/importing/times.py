@@ -1,7 +1,6 @@
 """Reads the times at which another system gave its numbers."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -19,59 +18,54 @@ _SAMPLE: Final = datetime(2026, 11, 22, 21, 15, tzinfo=UTC)
 _DIRECTIVE: Final = re.compile("%(.)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Times:
-    """The form of a file's times.
+def check_form(form: str) -> None:
+    """Refuse a form of which `strptime` makes wrong times, or none.
 
     Raises:
-        InputError: `strptime` makes wrong times of it, or none.
+        InputError: It is one.
     """
-
-    form: str | None = None
-    """As `strptime` knows it; ISO 8601 or JavaScript's if None."""
-
-    def __post_init__(self) -> None:
-        """Refuse a form whose times would be wrong."""
-        if self.form and (problem := self._problem_of(self.form)):
-            raise InputError(f"--date-format: {problem}")
-
-    def _problem_of(self, form: str) -> str | None:
-        names = {*_DIRECTIVE.findall(form)}
-        if "Z" in names:
-            return (
-                "%Z tells no offset: write UTC or GMT as it stands in the file, or "
-                "use %z for +0100"
-            )
-        # Beside %H no %p is heeded, and %I alone is always of the morning.
-        if ("p" in names) != ("I" in names):
-            return "%p belongs to %I, the hours of a half day; %H has those of a day"
+    names, problem = {*_DIRECTIVE.findall(form)}, ""
+    if "Z" in names:
+        problem = (
+            "%Z tells no offset: write UTC or GMT as it stands in the file, or use %z "
+            "for +0100"
+        )
+    # Beside %H no %p is heeded, and %I alone is always of the morning.
+    elif ("p" in names) != ("I" in names):
+        problem = "%p belongs to %I, the hours of a half day; %H has those of a day"
+    else:
         try:
-            is_dated = self._moment(_SAMPLE.strftime(form)).date() == _SAMPLE.date()
+            if _moment(_SAMPLE.strftime(form), form).date() != _SAMPLE.date():
+                problem = "give year, month and day, such as %Y-%m-%d"
         except ValueError as error:
-            return str(error)
-        return None if is_dated else "give year, month and day, such as %Y-%m-%d"
+            problem = str(error)
+    if problem:
+        raise InputError(f"--date-format: {problem}")
 
-    def read(self, value: Any) -> str:
-        """Return a time as the worker writes it; of UTC if it has no offset.
 
-        Raises:
-            InvalidMessageError: It has another form.
-        """
-        try:
-            return timestamp(self._moment(value))
-        except (AttributeError, TypeError, ValueError, OverflowError):
-            form = f"of the form {self.form}" if self.form else _ISO
-            why = f"assigned_at: {quoted(value)} is no time {form}"
-            raise InvalidMessageError(why) from None
+def time_of(value: Any, form: str | None) -> str:
+    """Return a time as the worker writes it; of UTC if it has no offset.
 
-    def _moment(self, value: Any) -> datetime:
-        form = self.form
-        if not form and (found := _JAVASCRIPT.fullmatch(value)):
-            value, form = found[1], _JAVASCRIPT_FORM
-        if form:
-            time = datetime.strptime(value, form)  # noqa: DTZ007 - just below.
-            return time if time.tzinfo else time.replace(tzinfo=UTC)
-        time = datetime.fromisoformat(value.upper())
-        if not time.tzinfo:
-            raise ValueError(value)
-        return time
+    Without a form, which is as `strptime` knows it, it is ISO 8601's or JavaScript's.
+
+    Raises:
+        InvalidMessageError: It has another form.
+    """
+    try:
+        return timestamp(_moment(value, form))
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        shown = f"of the form {form}" if form else _ISO
+        why = f"assigned_at: {quoted(value)} is no time {shown}"
+        raise InvalidMessageError(why) from None
+
+
+def _moment(value: Any, form: str | None) -> datetime:
+    if not form and (found := _JAVASCRIPT.fullmatch(value)):
+        value, form = found[1], _JAVASCRIPT_FORM
+    if form:
+        time = datetime.strptime(value, form)  # noqa: DTZ007 - just below.
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+    time = datetime.fromisoformat(value.upper())
+    if not time.tzinfo:
+        raise ValueError(value)
+    return time

@@ -26,7 +26,6 @@ from ticketctl.importing.existing import Existing
 from ticketctl.importing.fitting import fitted
 from ticketctl.importing.judging import Known
 from ticketctl.importing.lines import Defaults, check_lines
-from ticketctl.importing.times import Times
 
 SAMPLES = ROOT / "tests" / "support" / "samples"
 
@@ -54,7 +53,7 @@ def read(
 ) -> tuple[list[Existing], list[tuple[int, str]]]:
     """Read lines as a file holds them: the tickets, and the problems."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
-    defaults, problems = Defaults(NOW, project, Times(date_format), fit), Noted("-")
+    defaults, problems = Defaults(NOW, project, date_format, fit), Noted("-")
     found = [*check_lines(json_lines(texts), defaults, problems)]
     return [one for one in found if isinstance(one, Existing)], problems.noted
 
@@ -331,7 +330,8 @@ class TestOtherSystems:
 
 
 def existing(number: int = 42, **fields: Any) -> Existing:
-    return Existing(1, number, create_ticket(**fields), NOW)
+    [ticket], _ = read(line(number, **fields))
+    return ticket
 
 
 def write(stage: Stage, ticket: Existing, **retry: Any) -> str:
