@@ -9,6 +9,7 @@ from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
 from ticket_numbering.contract.field_types import PRIORITIES
+from ticket_numbering.contract.mark_events import TicketMarked
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.rate_limiter import RateLimiter
@@ -39,28 +40,14 @@ class Announcer:
     def publish(self, events: Events) -> Iterator[Envelope]:
         """Publish some events, and yield those that are out.
 
+        All waiting is before a batch or between its attempts, each of which asks for
+        the events anew: a text may be erased meanwhile.
+
         Raises:
             BusyError: SNS kept failing to take one.
             CloudError: SNS refuses one.
         """
-        out: dict[str, Envelope | None] = {}
-        is_whole = False
-        while not is_whole:
-            self.retry.sleep(self.limiter.delay(0))
-            before = len(out)
-            is_whole = self._publish(events, out)
-            yield from filter(None, islice(out.values(), before, None))
-
-    def _publish(self, events: Events, out: dict[str, Envelope | None]) -> bool:
-        """Publish the next batch of a group; tell whether all of the group is out.
-
-        All waiting is before it or between its attempts, each of which asks for the
-        events anew: a text may be erased meanwhile.
-
-        Args:
-            events: The group.
-            out: Gets the batch's events by their ids; None for one that is not out.
-        """
+        out: dict[str, Envelope | None] = {}  # By their ids; None is not out.
         is_whole = False
 
         def attempt() -> bool:
@@ -74,33 +61,42 @@ class Announcer:
             is_whole = len(batch) == len(left)
             return not failed
 
-        self.retry.until(attempt, "SNS did not take some events")
-        return is_whole
+        while not is_whole:
+            self.retry.sleep(self.limiter.delay(0))
+            before = len(out)
+            self.retry.until(attempt, "SNS did not take some events")
+            yield from filter(None, islice(out.values(), before, None))
 
 
-def envelope_of(event: TicketEvent, ticket: Ticket, *, replayed: bool) -> Envelope:
-    """Return the envelope of an event about a ticket, as the worker makes it.
+def envelope_of(
+    stack: System,
+    kind: type[TicketEvent],
+    ticket: Ticket,
+    *,
+    replayed: bool,
+    padding: int = 0,
+) -> Envelope:
+    """Return an event about a ticket, as the worker or a mark makes it.
 
     Raises:
-        ValueError: Another program has changed the priority to none.
+        ValueError: The ticket is malformed, or was not marked so.
     """
     priority = ticket.fields.get("priority", _DEFAULT_PRIORITY)
-    if priority not in PRIORITIES:
+    if priority not in PRIORITIES:  # Another program has changed it.
         raise ValueError(f"no priority: {priority}")
+    source = stack.outputs["EventSource"]
+    event: TicketEvent
+    if issubclass(kind, TicketMarked):
+        event = kind.of(ticket.fields, source=source)
+    else:
+        names = CreateTicket.model_fields.keys() & ticket.fields.keys()
+        fields = {name: ticket.fields[name] for name in names}
+        request = CreateTicket.model_validate(fields)
+        date: Any = ticket.fields.get(ASSIGNED_AT)  # The event refuses None.
+        chain = ticket.chain or None
+        assignment = Assignment(ticket.number, request.fingerprint, date, chain)
+        event = TicketNumberAssigned.of(
+            request, assignment, source=source, padding=padding
+        )
     key = RequestKey(ticket.project_id, str(ticket.idempotency_key))
     return Envelope.of_ticket(event, key, priority=priority, replayed=replayed)
-
-
-def assigned_again(ticket: Ticket, source: str, padding: int) -> TicketNumberAssigned:
-    """Build the event of a ticket's number, as the worker made it.
-
-    Raises:
-        ValueError: The ticket is malformed.
-    """
-    names = CreateTicket.model_fields.keys() & ticket.fields.keys()
-    request = CreateTicket.model_validate({name: ticket.fields[name] for name in names})
-    date: Any = ticket.fields.get(ASSIGNED_AT)  # The event refuses None.
-    assignment = Assignment(
-        ticket.number, request.fingerprint, date, ticket.chain or None
-    )
-    return TicketNumberAssigned.of(request, assignment, source=source, padding=padding)

@@ -28,10 +28,7 @@ from ticketctl.cli.output import visible
 from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
 
-_EVENTS: Final[Mapping[str, type[TicketVoided | TicketErased]]] = {
-    VOIDED: TicketVoided,
-    ERASED: TicketErased,
-}
+_EVENTS: Final = {kind.status: kind for kind in (TicketVoided, TicketErased)}
 
 
 @dataclass(frozen=True)
@@ -56,8 +53,8 @@ class Marking:
     """The caller's ARN."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
-    def check(self, found: Ticket) -> None:
-        """Check that a ticket can be marked, or was for this very reason.
+    def check(self, found: Ticket) -> dict[str, str]:
+        """Return the attributes that mark a ticket; none if it was for this reason.
 
         A marked ticket must be announceable.
 
@@ -73,9 +70,15 @@ class Marking:
             )
         if found.status == ERASED and status != ERASED:
             raise InputError(f"{key} is erased; an erased ticket cannot be voided")
-        marked = found
+        marks: dict[str, str] = {}
         if found.status is None or (found.status, status) == (VOIDED, ERASED):
-            marked = replace(found, fields={**found.fields, **self._marks()})
+            marks = {
+                STATUS: status,
+                REASONS[status]: self.reason,
+                TIMES[status]: timestamp_now(),
+                CALLERS[status]: self.caller,
+            }
+        marked = replace(found, fields={**found.fields, **marks})
         try:
             self._envelope(marked, replayed=False)
         except ValueError as error:  # That of pydantic is one.
@@ -88,6 +91,7 @@ class Marking:
             raise InputError(
                 f"{key} was {status} at {time} for another reason: {visible(recorded)}"
             )
+        return marks
 
     def apply(self, found: Ticket) -> Marked:
         """Mark a ticket, unless it is marked for this reason.
@@ -109,9 +113,7 @@ class Marking:
         found = get_ticket(self.stack, project_id, number)
         if found is None:
             raise NotThereError(f"there is no ticket {project_id}-{number} any more")
-        self.check(found)
-        was_already = found.status == self.status
-        marks = {} if was_already else self._marks()
+        marks = self.check(found)
         marked, remarks = found, list[str]()
         try:
             if self.status == ERASED:
@@ -122,17 +124,7 @@ class Marking:
             if error_code(error) not in FORESTALLED:
                 raise
             return None
-        return Marked(marked, was_already, remarks)
-
-    def _marks(self) -> dict[str, str]:
-        """Return the attributes that the mark sets."""
-        status = self.status
-        return {
-            STATUS: status,
-            REASONS[status]: self.reason,
-            TIMES[status]: timestamp_now(),
-            CALLERS[status]: self.caller,
-        }
+        return Marked(marked, not marks, remarks)
 
     def announce(self, marked: Marked, announcer: Announcer) -> None:
         """Publish that a ticket is marked; or publish it again."""
@@ -148,9 +140,8 @@ class Marking:
         """
         if marked.status != self.status:
             raise ValueError(marked.status)
-        source = self.stack.outputs["EventSource"]
-        event = _EVENTS[self.status].of(marked.fields, source=source)
-        return envelope_of(event, marked, replayed=replayed)
+        kind = _EVENTS[self.status]
+        return envelope_of(self.stack, kind, marked, replayed=replayed)
 
 
 def void(stack: System, found: Ticket, marks: Mapping[str, str]) -> Ticket:

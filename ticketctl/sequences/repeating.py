@@ -11,23 +11,14 @@ from functools import partial
 from itertools import islice, takewhile
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import (
-    ERASED,
-    NUMBER,
-    RESERVED,
-    TIMES,
-)
+from ticket_numbering.contract.dynamodb_items import ERASED, NUMBER, RESERVED, TIMES
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
     TicketEvent,
     TicketNumberAssigned,
     ticket_key,
 )
-from ticket_numbering.contract.mark_events import (
-    TicketErased,
-    TicketMarked,
-    TicketVoided,
-)
+from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
@@ -35,7 +26,7 @@ from ticketctl.aws.tickets import tickets_above
 from ticketctl.cli.output import console, remark, with_progress
 from ticketctl.evidence.chain import Link, chain_problem, link_of
 from ticketctl.evidence.findings import Kind
-from ticketctl.sequences.announcing import Announcer, assigned_again, envelope_of
+from ticketctl.sequences.announcing import Announcer, envelope_of
 
 _EVENTS: Final = [
     kind.__name__ for kind in (TicketNumberAssigned, TicketVoided, TicketErased)
@@ -124,8 +115,10 @@ class Repeat:
 
     def _is_due(self, found: Ticket) -> bool:
         """Tell whether a number has events, and count it if it has none of its own."""
-        if left_out := self._left_out(found):
-            self.counts[left_out] += 1
+        if found.status == RESERVED:
+            self.counts[_RESERVED] += 1
+        elif found.is_external and not self.imported:
+            self.counts[_IMPORTED] += 1
         return bool(self._kinds(found))
 
     def _as_they_stand(self, batch: Sequence[Due]) -> list[Envelope]:
@@ -142,37 +135,28 @@ class Repeat:
         """Return the events of tickets; none, with a remark, of one in doubt."""
         events: list[Envelope] = []
         for found, before in batch:
-            key, source = found.ticket_key, self.stack.outputs["EventSource"]
+            key = found.ticket_key
             if problem := _doubt(found, before):
                 self._remark(f"{key} {problem}")
                 continue
+            built = partial(
+                envelope_of, self.stack, replayed=True, padding=self.padding
+            )
             try:
-                own: list[TicketEvent] = [
-                    kind.of(found.fields, source=source)
-                    if issubclass(kind, TicketMarked)
-                    else assigned_again(found, source, self.padding)
-                    for kind in self._kinds(found)
-                ]
-                events += [envelope_of(one, found, replayed=True) for one in own]
+                events += [built(kind, found) for kind in self._kinds(found)]
             except ValueError:  # That of pydantic is one.
                 self._remark(f"{key} is malformed", f"show {key}")
         return events
-
-    def _left_out(self, found: Ticket) -> str | None:
-        """Return why a number has no event of its own, though nothing is wrong."""
-        if found.status == RESERVED:
-            return _RESERVED
-        return _IMPORTED if found.is_external and not self.imported else None
 
     def _kinds(self, found: Ticket) -> list[type[TicketEvent]]:
         """Return what was announced about a ticket, in the order of the facts.
 
         The content of a number's own event is lost with an erased text.
         """
-        left_out = self._left_out(found)
-        if left_out == _RESERVED:
+        if found.status == RESERVED:
             return []
-        own = [] if left_out or found.status == ERASED else [TicketNumberAssigned]
+        is_other = found.is_external and not self.imported
+        own = [] if is_other or found.status == ERASED else [TicketNumberAssigned]
         marks = TicketVoided, TicketErased
         return [*own, *(mark for mark in marks if TIMES[mark.status] in found.fields)]
 

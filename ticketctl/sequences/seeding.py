@@ -29,12 +29,7 @@ from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import serialized, timestamp_now
 from ticketctl.aws.retry import FORESTALLED, RetryPolicy
 from ticketctl.aws.stack import System
-from ticketctl.aws.tickets import (
-    get_ticket,
-    last_number,
-    tickets_above,
-    tickets_below,
-)
+from ticketctl.aws.tickets import get_ticket, last_number, tickets_above, tickets_below
 from ticketctl.cli.errors import InputError
 
 
