@@ -151,7 +151,7 @@ def edit(
     or its key has a number, or if the dead letter is gone.
     One that has a number is refused: only a redrive can still get it announced.
     """
-    from ticketctl.dead_letters.edit import edit_dead_letter
+    from ticketctl.dead_letters.settling import edit_dead_letter
 
     edit_dead_letter(stack_of(ctx), message_id, body, save, yes=yes)
 
@@ -174,8 +174,8 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
 
     Nothing is deleted if one has a number: only a redrive can still get it announced.
     """
-    from ticketctl.dead_letters.delete import delete_selected
     from ticketctl.dead_letters.selection import Selection
+    from ticketctl.dead_letters.settling import delete_selected
 
     selection = Selection(ids or (), project, reason, everything=everything).checked()
     delete_selected(stack_of(ctx), selection, save, yes=yes)

@@ -1,0 +1,193 @@
+"""Deletes dead letters, or sends another body in place of one; none that has a number.
+
+SQS moves a message after `MaxReceiveCount` failed deliveries. If announcing failed, the
+number is committed, and only the same request can get it announced: as a replay.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from ticket_numbering.contract.dynamodb_items import FINGERPRINT, NUMBER
+from ticket_numbering.contract.errors import PoisonMessageError
+from ticket_numbering.contract.limits import Limits
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticketctl.aws.items import plain
+from ticketctl.aws.request_fields import exact_fields, read_fields
+from ticketctl.aws.stack import System, limits_of
+from ticketctl.aws.tickets import records_of
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import (
+    console,
+    counted,
+    notes,
+    print_json_line,
+    remark,
+    visible,
+)
+from ticketctl.cli.prompts import confirm
+from ticketctl.dead_letters.dead_letter import DeadLetter
+from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
+from ticketctl.dead_letters.redrive import resend
+from ticketctl.dead_letters.selection import Selection, select
+from ticketctl.dead_letters.views import print_table
+
+_SHOWN: Final = 20
+_OWNER_ONLY: Final = 0o600
+
+
+def delete_selected(
+    stack: System, selection: Selection, save: Path | None, *, yes: bool
+) -> None:
+    """Delete the selected dead letters, once a person agrees and they are saved.
+
+    Raises:
+        InputError: Some have a number, or cannot be saved.
+    """
+    found = select(stack, selection)
+    if not found:
+        console().print("nothing to delete")
+        return
+    _refuse_numbered(stack, found)
+    if not yes:
+        print_table(notes(), found[:_SHOWN])
+    kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
+    confirm(f"Delete {counted(len(found), 'dead letter')} for ever ({kept})?", yes=yes)
+    if save:
+        _save_new(found, save)
+    console().print(f"dead letters deleted: {delete_dead_letters(stack, found)}")
+
+
+def edit_dead_letter(
+    stack: System, message_id: str, file: TextIO, save: Path | None, *, yes: bool
+) -> None:
+    """Send a file's body in place of a dead letter's, which is printed or saved first.
+
+    A person agrees first, if project or key can be read and the new ones differ.
+
+    Raises:
+        InputError: It or the new body has a number, the new body is unchanged, or the
+            worker would refuse it.
+        CloudError: The dead letter is gone, or could not be sent or deleted.
+    """
+    [dead_letter] = select(stack, Selection([message_id]))
+    limits = limits_of(stack)
+    _refuse_numbered(stack, [dead_letter])
+    body, request = _read(file, limits)
+    if exact_fields(body) == exact_fields(dead_letter.body):
+        raise InputError("nothing was sent: the body is unchanged")
+    other = _other_request(dead_letter, request.key)
+    remedy = (
+        f"the dead letter is the request {other}"
+        if other
+        else "give another ticket another key, or if none is wanted: "
+        f"ticketctl dead-letters delete {dead_letter.message_id}"
+    )
+    _refuse_number_of(stack, request.key, remedy)
+    if other:
+        new = _named(*request.key)
+        confirm(f"Replace the request {other} by {new}, and delete it?", yes=yes)
+    if save:
+        _save_new([dead_letter], save)
+    else:
+        print_json_line(dead_letter.as_json())
+    resend(stack, [replace(dead_letter, body=body)])
+    key = request.idempotency_key
+    console().print(f"sent with the idempotency key {key}", markup=False)
+
+
+def _save_new(found: Sequence[DeadLetter], path: Path) -> None:
+    """Write a line of JSON for each dead letter into a new file, and to the disk.
+
+    Raises:
+        InputError: There is such a file, or it cannot be written.
+    """
+    try:
+        # Bodies are whole requests, which others on the machine must not read.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - no path.
+            file.writelines(json.dumps(one.as_json()).encode() + b"\n" for one in found)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(
+            f"cannot write {path} ({error.strerror}); nothing was deleted"
+        ) from error
+
+
+def _read(file: TextIO, limits: Limits) -> tuple[str, CreateTicket]:
+    try:
+        body = file.read()
+        request = CreateTicket.parse(body)
+    except UnicodeDecodeError as error:
+        remedy = "; iconv -f utf-16 -t utf-8 makes it of what PowerShell writes"
+        raise InputError(f"nothing was sent: the body is not UTF-8{remedy}") from error
+    except PoisonMessageError as error:
+        raise InputError(f"nothing was sent: {visible(str(error))}") from error
+    if refusal := limits.refusal(request):
+        raise InputError(f"nothing was sent: {refusal}")
+    return body, request
+
+
+def _other_request(dead_letter: DeadLetter, new: RequestKey) -> str | None:
+    """Name a dead letter's request, unless all that can be read of it is the new's."""
+    fields = read_fields(dead_letter.body)
+    old = [fields.get(name) for name in new._fields]
+    is_same = all(was is None or was == now for was, now in zip(old, new, strict=True))
+    return None if is_same else _named(*old)
+
+
+def _named(project_id: object, key: object) -> str:
+    return visible(f"{key or '-'} of {project_id or '-'}")
+
+
+def _refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
+    """Refuse dead letters if some have a number, and print those."""
+    keys = [CreateTicket.key_of(one.body) for one in dead_letters]
+    records = records_of(stack, filter(None, keys))
+    numbered = [
+        (dead_letter, record)
+        for dead_letter, key in zip(dead_letters, keys, strict=True)
+        if key in records and _is_numbered(dead_letter, record := plain(records[key]))
+    ]
+    for dead_letter, record in numbered:
+        remark(
+            f"{dead_letter.message_id}: has {dead_letter.project_id}-"
+            f"{record.get(NUMBER, '?')}, perhaps not announced"
+        )
+    if numbered:
+        raise InputError(
+            "nothing was done: a number may lack its announcement, which "
+            "`ticketctl dead-letters redrive` makes up for"
+        )
+
+
+def _refuse_number_of(stack: System, key: RequestKey, remedy: str) -> None:
+    """Refuse to send the request of a key that has a number.
+
+    Raises:
+        InputError: It has one.
+    """
+    if record := records_of(stack, [key]).get(key):
+        raise InputError(
+            f"nothing was sent: {key.idempotency_key} of {key.project_id} has the "
+            f"number {key.project_id}-{plain(record).get(NUMBER, '?')}; {remedy}"
+        )
+
+
+def _is_numbered(dead_letter: DeadLetter, record: Mapping[str, Any]) -> bool:
+    """Return whether the key's number is that of this very request.
+
+    The `ErrorType` of an earlier refusal stays with a message through a redrive, and
+    it may have been numbered since. Without one, any record of its key counts.
+    """
+    if dead_letter.error_type is None:
+        return True
+    try:
+        request = CreateTicket.parse(dead_letter.body)
+    except PoisonMessageError:
+        return False
+    return request.matches(str(record.get(FINGERPRINT)))
