@@ -75,7 +75,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     It is checked before it is sent, and safe to send again under the same --key.
     """
     from ticketctl.aws.stack import limits_of
-    from ticketctl.send.checking import checked_request, refuse_beyond
+    from ticketctl.send.checking import checked_request
     from ticketctl.send.delivering import Delivery
 
     given = {
@@ -88,11 +88,10 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         "labels": label,
         "max_number": max_number,
     }
-    request = checked_request(
-        {name: value for name, value in given.items() if value is not None}
-    )
+    fields = {name: value for name, value in given.items() if value is not None}
+    checked_request(fields)  # Before anything is asked of AWS.
     stack = stack_of(ctx)
-    refuse_beyond(limits_of(stack), request)
+    request = checked_request(fields, limits_of(stack))
     delivery = Delivery(stack, as_json, timeout if wait else None)
     raise typer.Exit(delivery.run([request]))
 

@@ -106,19 +106,16 @@ class Columns:
         fields: Fields = {}
         for filled, cell in zip(names, cells, strict=False):
             for name in filled if cell else ():
-                self._fill(fields, name, cell)
+                if name == _LABELS:
+                    fields.setdefault(name, []).extend(self._labels(cell))
+                elif name.startswith(_ATTRIBUTE):
+                    attributes = fields.setdefault("attributes", {})
+                    own = name.removeprefix(_ATTRIBUTE)
+                    former = f"{attributes[own]}, " if own in attributes else ""
+                    attributes[own] = former + cell
+                else:
+                    fields[name] = whole(cell) if name in NUMBERS else cell
         return fields
-
-    def _fill(self, fields: Fields, name: str, cell: str) -> None:
-        if name == _LABELS:
-            fields.setdefault(name, []).extend(self._labels(cell))
-        elif name.startswith(_ATTRIBUTE):
-            attributes = fields.setdefault("attributes", {})
-            name = name.removeprefix(_ATTRIBUTE)
-            former = f"{attributes[name]}, " if name in attributes else ""
-            attributes[name] = former + cell
-        else:
-            fields[name] = whole(cell) if name in NUMBERS else cell
 
     def _labels(self, cell: str) -> list[str]:
         # Other systems separate them by commas.

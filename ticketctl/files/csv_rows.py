@@ -22,17 +22,12 @@ _MAX_HEADER: Final = 100
 """Lines of a header, whose names may hold line breaks; a stray quote ends nowhere."""
 
 
-class _Table:
+class _Table(Iterator[str]):
     """The lines of a table, and how many were read."""
 
     def __init__(self, texts: Iterator[str]) -> None:
-        self._texts = texts
-        self.number = 0
-        self.last = ""
-        self.separator = ","
-
-    def __iter__(self) -> "_Table":
-        return self
+        self._texts, self.separator = texts, ","
+        self.number, self.last = 0, ""
 
     def __next__(self) -> str:
         self.last = next(self._texts)

@@ -55,18 +55,15 @@ def open_lines(
         except LookupError as error:
             raise InputError(f"--encoding: unknown: {encoding!r}") from error
         opened.callback(text.detach)  # It would close standard input.
-        yield _lines(path, _texts(path, text, encoding), file_format, columns)
-
-
-def _lines(
-    path: str, texts: Iterator[str], file_format: Format | None, columns: Columns | None
-) -> Iterator[Line]:
-    if (file_format or Path(path).suffix.lower()[1:]) in {"csv", "tsv"}:
-        return rows_of(path, texts, columns or Columns())
-    if columns and columns.mapping:
-        raise InputError(f"{shown_name(path)}: --map is for CSV; see --format")
-    may_be_csv = not file_format and Path(path).suffix.lower() != ".jsonl"
-    return json_lines(_objects(path, texts, may_be_csv=may_be_csv))
+        texts = _texts(path, text, encoding)
+        suffix = Path(path).suffix.lower()
+        if (file_format or suffix[1:]) in {"csv", "tsv"}:
+            yield rows_of(path, texts, columns or Columns())
+        elif columns and columns.mapping:
+            raise InputError(f"{shown_name(path)}: --map is for CSV; see --format")
+        else:
+            may_be_csv = not file_format and suffix != ".jsonl"
+            yield json_lines(_objects(path, texts, may_be_csv=may_be_csv))
 
 
 def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[str]:
@@ -112,10 +109,11 @@ def _objects(path: str, texts: Iterator[str], *, may_be_csv: bool) -> Iterator[s
         if text.strip():
             break
     found = "".join(begin).strip()
+    file = "" if path == STANDARD_INPUT else visible(quote(path))
     if may_be_csv and found and not found.startswith(("{", "[")):
         raise InputError(f"{shown_name(path)}: not JSON; if it is CSV: --format csv")
     if found.endswith(",") and json_fields(found[:-1]):
-        command = f"sed 's/,$//' {_argument(path)}".strip()
+        command = f"sed 's/,$//' {file}".strip()
         raise InputError(
             f"{shown_name(path)}: a comma ends its lines, which this mends: {command}"
         )
@@ -127,7 +125,7 @@ def _objects(path: str, texts: Iterator[str], *, may_be_csv: bool) -> Iterator[s
     ]
     if is_part or lists or found.startswith("["):
         wanted = "." if is_part else quote(f".{''.join(lists[:1])}[]")
-        command = f"jq -c {visible(wanted)} {_argument(path)}".strip()
+        command = f"jq -c {visible(wanted)} {file}".strip()
         within = " (for a list within an object '.NAME[]')" if is_part else ""
         raise InputError(
             f"{shown_name(path)}: not a JSON object a line, as this makes it: "
@@ -136,19 +134,11 @@ def _objects(path: str, texts: Iterator[str], *, may_be_csv: bool) -> Iterator[s
     yield from chain(begin, texts)
 
 
-def _argument(path: str) -> str:
-    return "" if path == STANDARD_INPUT else visible(quote(path))
-
-
 def json_lines(texts: Iterable[str]) -> Iterator[Line]:
     """Read a JSON object a line; blank lines ask for nothing."""
     for number, text in enumerate(texts, 1):
-        if text.strip():
-            yield _json_line(number, text.removesuffix("\n"))
-
-
-def _json_line(number: int, text: str) -> Line:
-    try:
-        return Line(number, json_object(text))
-    except InvalidMessageError as error:
-        return Line(number, {}, str(error))
+        try:
+            if text.strip():
+                yield Line(number, json_object(text.removesuffix("\n")))
+        except InvalidMessageError as error:
+            yield Line(number, {}, str(error))

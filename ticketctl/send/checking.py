@@ -10,7 +10,11 @@ from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.limits import Limits
-from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.messages import (
+    CONTENT_DEFAULTS,
+    CreateTicket,
+    RequestKey,
+)
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
@@ -20,9 +24,6 @@ from ticketctl.send.spool import Spool
 
 _MAX_PREFIX: Final = 64
 _DIGITS: Final = 24  # 96 bits: no two requests of a file share them by chance.
-_DEFAULTS: Final = {
-    name: field.default for name, field in CreateTicket.model_fields.items()
-}
 _INVISIBLE: Final = re.compile("[^!-~]")
 
 
@@ -48,7 +49,7 @@ class DerivedKeys:
         asked = {
             name: value
             for name, value in fields.items()
-            if value is not None and value != _DEFAULTS.get(name, ...)
+            if value is not None and value != CONTENT_DEFAULTS.get(name, ...)
         }
         asked.pop("max_number", None)  # With another cap it is the same request.
         content = json.dumps(asked, sort_keys=True).encode()
@@ -161,25 +162,17 @@ def check_file(file: str, lines: Iterable[Line], check: Check, spool: Spool) -> 
     return problems.number
 
 
-def checked_request(fields: Fields) -> Request:
-    """Return the request for one ticket.
+def checked_request(fields: Fields, limits: Limits | None = None) -> Request:
+    """Return the request for one ticket; without limits any stack's may allow it.
 
     Raises:
         InputError: The worker would refuse it.
     """
     request = Request(body_of(fields))
     try:
-        CreateTicket.parse(request.body)
+        ticket = CreateTicket.parse(request.body)
     except PoisonMessageError as error:
         raise InputError(str(error)) from error
-    return request
-
-
-def refuse_beyond(limits: Limits, request: Request) -> None:
-    """Refuse a checked request that the stack does not allow.
-
-    Raises:
-        InputError: The worker would refuse it.
-    """
-    if refusal := limits.refusal(CreateTicket.parse(request.body)):
+    if limits and (refusal := limits.refusal(ticket)):
         raise InputError(str(refusal))
+    return request

@@ -50,8 +50,11 @@ def wait_for_numbers(
 
     After `timeout` seconds without a new one, it yields the requests that have none.
     """
-    waiting = _Waiting(stack, sleep)
-    waiting.add(tickets)
+    waiting = _Waiting(stack, TableReader.of(stack, sleep=sleep))
+    for ticket in tickets:  # Of equal requests the highest cap counts.
+        equal = waiting.missing.setdefault(ticket.key, ticket)
+        if ticket.cap > equal.cap:
+            waiting.missing[ticket.key] = ticket
     last_news, delay = clock(), _FIRST_DELAY_SECONDS
     while waiting.missing:
         for answer in waiting.answers():
@@ -71,18 +74,8 @@ class _Waiting:
     """The requests that have no answer yet."""
 
     stack: System
-    sleep: Callable[[float], None]
+    reader: TableReader
     missing: dict[RequestKey, CreateTicket] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.reader = TableReader.of(self.stack, sleep=self.sleep)
-
-    def add(self, tickets: Iterable[CreateTicket]) -> None:
-        """Add requests; of equal ones the highest cap counts."""
-        for ticket in tickets:
-            equal = self.missing.setdefault(ticket.key, ticket)
-            if ticket.cap > equal.cap:
-                self.missing[ticket.key] = ticket
 
     def answers(self) -> Iterator[Answer]:
         """Yield the answers that are there now."""
