@@ -36,19 +36,15 @@ class Problems:
         if self.number <= MOST_PROBLEMS:
             remark(f"{shown_name(self.file)}:{line}: {visible(why)}")
 
-    def end(self) -> None:
-        """Print how many were not named."""
-        if self.number > MOST_PROBLEMS:
-            remark(f"and {self.number - MOST_PROBLEMS} more")
-
-    def refuse(self, consequence: str) -> None:
-        """End, and refuse the file if it has a problem.
+    def end(self, consequence: str = "") -> None:
+        """Print how many were not named, and the consequence, if there is one.
 
         Raises:
-            InputError: It has.
+            InputError: There is one, and the file has a problem.
         """
-        self.end()
-        if self.number:
+        if self.number > MOST_PROBLEMS:
+            remark(f"and {self.number - MOST_PROBLEMS} more")
+        if self.number and consequence:
             name = shown_name(self.file)
             raise InputError(f"{name}: bad lines: {self.number}{consequence}")
 

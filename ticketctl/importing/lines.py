@@ -43,7 +43,6 @@ LEFT_BEHIND: Final = ATTRIBUTES - {NUMBER, ASSIGNED_AT, *CreateTicket.model_fiel
 A hash covers the hash before it, of another table; void and erase set their marks.
 """
 
-
 NOTHING: Final = "; nothing was imported"
 
 
@@ -67,7 +66,7 @@ def read_tickets(lines: Iterable[Line], file: str, defaults: Defaults) -> Ticket
     """
     problems = Problems(file)
     found = [*check_lines(lines, defaults, problems)]
-    problems.refuse(NOTHING)
+    problems.end(NOTHING)
     if not found:
         raise InputError(f"{shown_name(file)}: holds no ticket")
     tickets = [one for one in found if isinstance(one, Existing)]

@@ -29,7 +29,7 @@ def refuse_beyond(limits: Limits, judged: Sequence[Judged], file: str) -> None:
     for ticket in new:
         if refusal := limits.refusal(ticket.request):
             problems.add(ticket.line, str(refusal))
-    problems.refuse(NOTHING)
+    problems.end(NOTHING)
 
 
 def verify_all(judged: Sequence[Judged]) -> bool:

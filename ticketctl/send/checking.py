@@ -75,6 +75,9 @@ def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
     return DerivedKeys(prefix)
 
 
+_NOTHING: Final = (
+    ", so nothing is sent; fix the file, or send the rest with --skip-invalid"
+)
 _NO_KEY: Final = (
     "idempotency_key: is missing; give it, or --key-prefix to have keys made"
 )
@@ -147,11 +150,7 @@ def check_file(file: str, lines: Iterable[Line], check: Check, spool: Spool) -> 
     """
     problems = Problems(file)
     check.run(lines, problems, spool)
-    if check.skip_invalid:
-        problems.end()
-    else:
-        rest = "fix the file, or send the rest with --skip-invalid"
-        problems.refuse(f", so nothing is sent; {rest}")
+    problems.end("" if check.skip_invalid else _NOTHING)
     if not (spool or problems.number):
         raise InputError(f"{shown_name(file)}: holds no ticket")
     if check.keys and check.keys.are_used:
