@@ -1,5 +1,6 @@
 """Sends dead letters back to the create-ticket queue."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 from uuid import uuid4
@@ -10,12 +11,12 @@ from ticket_numbering.contract.envelope import is_fifo
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.queues import GROUP_ID, NO_GROUP
 from ticketctl.aws.stack import System
-from ticketctl.cli.output import console, counted, remark
+from ticketctl.cli.output import console, counted, remark, visible
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
 from ticketctl.dead_letters.selection import Selection, select
-from ticketctl.dead_letters.views import reasons, warn_of_poison
+from ticketctl.dead_letters.views import warn_of_poison
 
 # An emulator's answer. Not `UnsupportedOperation`: so SQS refuses a second task.
 _UNKNOWN_OPERATION: Final = frozenset(
@@ -36,7 +37,9 @@ def redrive_selected(
         return
     warn_of_poison(found)
     chosen = "all dead letters" if is_all else counted(len(found), "dead letter")
-    confirm(f"Redrive {chosen}: {reasons(found)}?", yes=yes)
+    counts = Counter(dead_letter.reason for dead_letter in found).most_common()
+    reasons = visible(", ".join(f"{number} {reason}" for reason, number in counts))
+    confirm(f"Redrive {chosen}: {reasons}?", yes=yes)
     if is_all:
         if move_all(stack, rate):
             return

@@ -9,7 +9,7 @@ from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import remark
 from ticketctl.dead_letters import REASONS
 from ticketctl.dead_letters.dead_letter import DeadLetter
-from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
+from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,16 @@ def select(
         remark(f"looked at {queue.seen_of(len(found))}; run it again for more")
     if not selection.ids:
         return list(filter(selection.passes, found))
-    named = [_named(found, start.lower(), queue) for start in selection.ids]
-    return list({dead_letter.message_id: dead_letter for dead_letter in named}.values())
-
-
-def _named(
-    seen: Sequence[DeadLetter], start: str, queue: DeadLetterQueue
-) -> DeadLetter:
-    found = [one for one in seen if one.message_id.startswith(start)]
-    if not found:
-        raise NotThereError(f"no dead letter {start} in {queue.seen_of(len(seen))}")
-    if len(found) > 1 or not start:
-        raise InputError(f"no single dead letter begins with {start!r}")
-    return found[0]
+    named: dict[str, DeadLetter] = {}
+    for start in map(str.lower, selection.ids):
+        own = [one for one in found if one.message_id.startswith(start)]
+        if not own:
+            seen = queue.seen_of(len(found))
+            raise NotThereError(f"no dead letter {start} in {seen}")
+        if len(own) > 1 or not start:
+            raise InputError(f"no single dead letter begins with {start!r}")
+        named[own[0].message_id] = own[0]
+    return [*named.values()]
 
 
 def _word(reason: str) -> str:

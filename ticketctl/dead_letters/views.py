@@ -1,7 +1,6 @@
 """Prints dead letters: in a table, or in full."""
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -85,12 +84,6 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
     for name, value in lines.items():
         console.print(Text(f"{visible(name):<{width}}{visible(value)}"))
     console.print(Text(f"\nbody\n{printable(laid_out(dead_letter.body))}"))
-
-
-def reasons(dead_letters: Sequence[DeadLetter]) -> str:
-    """Return the count of dead letters for each reason."""
-    counts = Counter(dead_letter.reason for dead_letter in dead_letters)
-    return visible(", ".join(f"{n} {reason}" for reason, n in counts.most_common()))
 
 
 def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
