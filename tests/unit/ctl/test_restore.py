@@ -391,12 +391,13 @@ class TestRefusals:
         due = int((now + timedelta(days=1)).timestamp())
         assert due - 1 <= records["key-13"]["expires_at"] <= due
 
+    @pytest.mark.parametrize("keys", [[], [LAST]], ids=["recorded", "unrecorded"])
     def test_lost_number_is_a_ticket_again_when_its_hash_is_the_reserved_one(
-        self, history: History
+        self, history: History, keys: Sequence[int]
     ) -> None:
         """Somebody reserved it, and then found a backup."""
         before = history.tickets()
-        reserved(7)(history)
+        both(reserved(LAST), lost("keys", numbers=keys))(history)
 
         ended = history.stage.call("import", history.saved)
 
