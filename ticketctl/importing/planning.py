@@ -41,7 +41,7 @@ class Judged:
     marks: tuple[str, ...] = ()
     """Arguments of the commands that set its remaining marks, once it is there."""
     has_other_time: bool = False
-    """Whether the ticket is there with another time than the line tells."""
+    """Whether the item there has another time than the line tells."""
 
     @property
     def ticket(self) -> Existing:
@@ -101,8 +101,8 @@ def _judged(known: Known, around: Around, verdict: Write | str) -> Judged:
     own, there = known.ticket, around.there
     if isinstance(verdict, str):
         has_other_time = (
-            verdict in {ALREADY, UNRECORDED}
-            and (there is not None and ASSIGNED_AT in own.fields)
+            there is not None
+            and ASSIGNED_AT in own.fields
             and there.fields.get(ASSIGNED_AT) != own.assigned_at
         )
         return Judged(Known(own), verdict, marks=marks, has_other_time=has_other_time)

@@ -369,6 +369,22 @@ class TestImport:
         assert stage.recorded() == [*range(1, 21)]
         assert len(stage.dynamodb.requests["query"]) < 20
 
+    def test_own_tickets_are_there_already_when_they_are_imported(
+        self, stage: Stage
+    ) -> None:
+        """With all that the worker, an import and a mark add to the request."""
+        request = create_ticket(description="a text")
+        stage.give(request, 1)
+        stage.call("import", stage.file(2))
+        for key in ("PROJ-1", "PROJ-2"):
+            stage.call("void", key, "--reason", "spam")
+        stage.call("erase", "PROJ-2", "--reason", "asked to")
+        path = stage.file(request.content() | {"number": 1}, 2)
+
+        ended = stage.call("import", path)
+
+        assert "imported 0, there already 2, refused 0" in ended.out
+
     @pytest.mark.parametrize("days", [0, 40])
     def test_key_expires_when_the_system_keeps_keys_for_a_time(
         self, stage: Stage, days: int
