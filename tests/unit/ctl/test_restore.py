@@ -397,7 +397,7 @@ class TestRefusals:
     ) -> None:
         """Somebody reserved it, and then found a backup."""
         before = history.tickets()
-        both(reserved(LAST), lost("keys", numbers=keys))(history)
+        both(reserved(LAST), unrecorded(*keys))(history)
 
         ended = history.stage.call("import", history.saved)
 
