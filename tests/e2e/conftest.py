@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import pytest
@@ -60,17 +59,19 @@ def messages_of(stack: LocalStack, queue_url: str) -> int:
 
 
 def wait_until(
-    condition: Callable[[], Found], why: Callable[[], object] = str
+    condition: Callable[[], Found],
+    why: Callable[[], object] = str,
+    seconds: float = PATIENCE_SECONDS,
 ) -> Found:
     """Wait for something that is there, or true.
 
     Raises:
         TimeoutError: There was nothing for too long.
     """
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"nothing after {PATIENCE_SECONDS} s: {why()}")
+            raise TimeoutError(f"nothing after {seconds} s: {why()}")
         time.sleep(0.05)
     return found
 
@@ -97,12 +98,17 @@ class System:
         ]
         return requests
 
-    def look(self) -> None:
-        """Take the new announcements and dead letters."""
-        self.announced += take(self.stack, self.announcements_url)
-        self.dead_letters += take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
+    def look(self) -> bool:
+        """Take some announcements and dead letters, if there are new ones."""
+        announced = take(self.stack, self.announcements_url)
+        letters = take(self.stack, self.stack.outputs["DeadLetterQueueUrl"])
+        self.announced += announced
+        self.dead_letters += letters
+        return bool(announced or letters)
 
-    def wait_for(self, what: Callable[[], Found]) -> Found:
+    def wait_for(
+        self, what: Callable[[], Found], seconds: float = PATIENCE_SECONDS
+    ) -> Found:
         """Look until there is something.
 
         Raises:
@@ -113,7 +119,7 @@ class System:
             self.look()
             return what()
 
-        return wait_until(look, lambda: self.logs()[-5:])
+        return wait_until(look, lambda: self.logs()[-5:], seconds)
 
     def logs(self) -> list[str]:
         """Return the function's log lines, oldest first; an invocation's at its end."""
@@ -198,40 +204,25 @@ class System:
 
     @contextmanager
     def function_environment(self, **variables: str) -> Iterator[None]:
-        configuration = self.stack.client("lambda").get_function_configuration(
-            FunctionName=self.stack.function_name
-        )
+        """Let deliveries go to a version of the function with these variables."""
+        function, name = self.stack.client("lambda"), self.stack.function_name
+        configuration = function.get_function_configuration(FunctionName=name)
         before = configuration["Environment"]["Variables"]
-        self._publish(before | variables)
+
+        def publish(variables: dict[str, str]) -> None:
+            function.update_function_configuration(
+                FunctionName=name, Environment={"Variables": variables}
+            )
+            version = function.publish_version(FunctionName=name)["Version"]
+            function.update_alias(
+                FunctionName=name, Name="live", FunctionVersion=version
+            )
+
+        publish(before | variables)
         try:
             yield
         finally:
-            self._publish(before)
-
-    @contextmanager
-    def function_code(self, artifact: Path) -> Iterator[None]:
-        """Deploy another artifact for the block."""
-        function, name = self.stack.client("lambda"), self.stack.function_name
-        before = build_artifact().read_bytes()
-        function.update_function_code(FunctionName=name, ZipFile=artifact.read_bytes())
-        self._publish_version()
-        try:
-            yield
-        finally:
-            function.update_function_code(FunctionName=name, ZipFile=before)
-            self._publish_version()
-
-    def _publish(self, variables: dict[str, str]) -> None:
-        self.stack.client("lambda").update_function_configuration(
-            FunctionName=self.stack.function_name, Environment={"Variables": variables}
-        )
-        self._publish_version()
-
-    def _publish_version(self) -> None:
-        """Let deliveries go to a version of the function as it is now."""
-        function, name = self.stack.client("lambda"), self.stack.function_name
-        version = function.publish_version(FunctionName=name)["Version"]
-        function.update_alias(FunctionName=name, Name="live", FunctionVersion=version)
+            publish(before)
 
 
 @pytest.fixture(scope="session")

@@ -84,8 +84,8 @@ class Reply:
     checksum: str | None = None
     """DynamoDB's header; another one than `checksum_of` says that it is damaged."""
     encoding: str = "utf-8"
-    text: str = ""
-    """In place of the content: what is no JSON."""
+    page: str = ""
+    """In place of the content: what a proxy shows that wants a password."""
 
 
 def checksum_of(content: Mapping[str, Any]) -> str:
@@ -106,7 +106,7 @@ class Wire:
     client: Any
     replies: Sequence[Reply | Callable[[str], Exception]]
     """Exceptions are made for the address that was asked."""
-    requests: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Take the network's place."""
@@ -114,15 +114,19 @@ class Wire:
 
     def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         reply = self.replies[len(self.requests)]
-        self.requests.append(json.loads(request.body or b""))  # type: ignore[arg-type]
+        body: Any = request.body
+        is_json = "X-Amz-Target" in request.headers
+        self.requests.append(json.loads(body) if is_json else body)
         if not isinstance(reply, Reply):
             raise reply(request.url)
-        text = reply.text or json.dumps(
+        text = reply.page or json.dumps(
             reply.content, ensure_ascii=reply.encoding == "utf-8"
         )
-        body = io.BytesIO(text.encode(reply.encoding))
-        raw = HTTPResponse(body, preload_content=False)
+        content = io.BytesIO(text.encode(reply.encoding))
+        raw = HTTPResponse(content, preload_content=False)
         headers = HTTPHeaders()
+        if reply.page:
+            headers["Content-Type"] = "text/html"
         if reply.checksum is not None:
             headers["X-Amz-Crc32"] = reply.checksum
         return AWSResponse(request.url, reply.status, headers, raw)

@@ -1,7 +1,6 @@
 """Operators look at dead letters, redrive, edit and delete them."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -10,14 +9,13 @@ from typing import Any
 
 import pytest
 
+from simulation.aws.faults import Fault
 from tests.e2e.conftest import PATIENCE_SECONDS, System, wait_until
 from tests.support.audits import numbers_of
 from tests.support.builders import ticket_fields
 from tests.support.ctl_process import Ctl
-from tests.support.proxy import Action, sns_proxy
+from tests.support.proxy import Proxy, serving
 from ticketctl.aws.queues import Receiver, messages_on, take
-from ticketctl.evidence.findings import Kind
-from ticketctl.local.artifact import BUILD_DIRECTORY, SOURCE, build_artifact
 
 pytestmark = pytest.mark.emulator
 
@@ -101,53 +99,12 @@ def test_poison_is_listed_and_shown_with_its_reason_and_goes_when_it_is_edited(
     assert {*dead_letters.visible().values()} == {body}
 
 
-def with_a_new_field(source: Path, name: str) -> Path:
-    """Build a later version of the worker, which knows another field of a request."""
-    shutil.copytree(SOURCE, source)
-    messages = source / "ticket_numbering" / "contract" / "messages.py"
-    code, known = messages.read_text(), "    reporter: Reporter | None = "
-    assert code.count(known) == 1
-    messages.write_text(code.replace(known, f"    {name}: str | None = None\n{known}"))
-    build_directory = source.with_name("build")
-    build_directory.mkdir()
-    for packages in BUILD_DIRECTORY.glob("packages-*.zip"):
-        shutil.copy(packages, build_directory)
-    return build_artifact(source=source, build_directory=build_directory)
-
-
-def test_request_is_numbered_when_its_field_came_before_the_worker_that_knows_it(
-    system: System, dead_letters: DeadLetters, ctl: Ctl, tmp_path: Path
-) -> None:
-    """It is refused, and redriven when the newer worker has all the traffic."""
-    project = dead_letters.project
-    newer = with_a_new_field(tmp_path / "src", "new_field")
-    fields = ticket_fields(project, "k-1", new_field="ada")
-    system.send(fields)
-    wait_until(lambda: dead_letters.count() > 0)
-
-    with system.function_code(newer):
-        ended = ctl("dead-letters", "redrive", "--project", project, "--yes")
-        wait_until(lambda: numbers_of(system.audit(project)) == (1,))
-        events = system.wait_for(lambda: system.events(project))
-
-    assert ended.status == 0
-    # This release does not know the field, so it cannot compute the ticket's hash.
-    kinds = {finding.kind for finding in system.audit(project).findings}
-    assert kinds == {Kind.NOT_VERIFIABLE}
-    [refusal], [event] = system.refusals(project), events
-    for answer in (refusal, event):
-        assert answer["data"]["idempotency_key"] == "k-1"
-    assert refusal["data"]["error_type"] == "InvalidMessageError"
-    assert ctl("show", event["id"], "--json").json["new_field"] == "ada"
-    assert dead_letters.visible() == {}
-
-
 def test_number_is_announced_when_its_dead_letter_is_redriven(
     system: System, dead_letters: DeadLetters, ctl: Ctl
 ) -> None:
     # SNS is down for so long that SQS moves the message.
     with (
-        sns_proxy(system.stack, Action.REFUSE) as sns,
+        serving(Proxy(system.stack, *[Fault.FAILED_BEFORE] * 100)) as sns,
         system.queue_attributes(
             VisibilityTimeout="2", RedrivePolicy=system.redrive_policy(after=2)
         ),

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from simulation.aws.faults import Fault
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.markdown_commands import ROOT
-from tests.support.proxy import Action, sns_proxy
+from tests.support.proxy import Proxy, serving
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.stack import LocalStack, local_stack
 
@@ -87,15 +88,15 @@ class TestOrder:
         """
         messages = [ticket_fields(project) for _ in range(2)]
         with (
-            sns_proxy(system.stack, Action.LET_THROUGH) as sns,
+            serving(Proxy(system.stack)) as sns,
             system.queue_attributes(VisibilityTimeout="2"),
             system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
         ):
             # The start of an execution environment takes long.
             number_one_of(system, f"{project}-other")
-            sns.actions = [Action.REFUSE, Action.REFUSE, Action.LET_THROUGH]
+            sns.coming = [Fault.FAILED_BEFORE] * 2
             system.send(messages[0])
-            system.wait_for(lambda: sns.actions == [Action.LET_THROUGH])
+            system.wait_for(lambda: not sns.coming)
             system.send(messages[1])
 
             came = numbered(system, project, 2)

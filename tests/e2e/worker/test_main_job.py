@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from simulation.aws.faults import Fault
 from tests.e2e.conftest import System
 from tests.support.audits import numbers_of
 from tests.support.builders import ticket_fields
-from tests.support.proxy import Action, sns_proxy
+from tests.support.proxy import Proxy, serving
 from ticket_numbering.worker.results import Assigned
 from ticketctl.aws.sender import Request
 
@@ -53,32 +54,12 @@ def outcome_of(system: System, sent: Request) -> dict[str, Any]:
     return outcome
 
 
-class TestOncePerKey:
-    """Promise 2: a key has one ticket and one number, for ever."""
-
-    def test_key_keeps_its_number_and_ticket_when_sent_again(
-        self, system: System, project: str
-    ) -> None:
-        """Announced with the same event, as a replay; another ticket is refused."""
-        message, other = tickets(project, 2)
-        system.send(message)
-        assert system.problems() == []
-
-        system.send(other, message, message | {"title": "Another"})
-
-        assert system.problems() == []
-        assert sorted(system.replays(project)) == [False, False, True]
-        [letter] = system.own_dead_letters()
-        assert f"{project}-1" in letter.attributes["ErrorMessage"]
-        assert numbers_of(system.audit(project)) == (1, 2)
-
-
 def test_number_is_announced_after_redelivery_when_worker_was_killed(
     system: System, project: str
 ) -> None:
     """Promise 3: killed between commit and announcement, announced later."""
     with (
-        sns_proxy(system.stack, Action.KILL_CALLER, Action.LET_THROUGH) as sns,
+        serving(Proxy(system.stack, Fault.KILLED_BEFORE)) as sns,
         # Longer than the first delivery takes on a slow machine.
         system.queue_attributes(VisibilityTimeout="6"),
         system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
@@ -91,33 +72,3 @@ def test_number_is_announced_after_redelivery_when_worker_was_killed(
     assert numbers_when_killed == (1,)
     assert problems == []
     assert all(system.replays(project))
-
-
-class TestNothingLost:
-    """Promises 4 and 5: poison is set aside whole, and harms only itself."""
-
-    def test_poison_is_dead_lettered_with_a_reason_and_neighbours_are_numbered(
-        self, system: System, project: str
-    ) -> None:
-        """And its refusal is announced, if project and key can be read."""
-        first, poison, second = tickets(project, 3)
-
-        _, sent, _ = system.send(first, poison | {"title": ""}, second)
-
-        assert system.problems() == []
-        [letter] = system.own_dead_letters()
-        assert letter.attributes["ErrorMessage"].startswith("title: ")
-        assert letter.attributes["SourceMessageId"] == sent.message_id
-        assert letter.attributes["SentTimestamp"].isdigit()
-        assert numbers_of(system.audit(project)) == (1, 2)
-
-    def test_refusal_is_announced_when_the_cap_is_reached(
-        self, system: System, project: str
-    ) -> None:
-        """A number for each request below it, and no dead letter."""
-        system.send(*[ticket_fields(project, max_number=2) for _ in range(3)])
-
-        assert system.problems() == []
-        assert numbers_of(system.audit(project)) == (1, 2)
-        assert system.own_dead_letters() == []
-        assert len(system.refusals(project)) == 1

@@ -3,13 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from pydantic.alias_generators import to_pascal
 
+from tests.support.builders import CALLER
+from tests.support.canned_aws import Reply, Wire
 from tests.support.controls import ALARM_TOPIC, ALIAS
 from tests.support.rights import granted
 from tests.support.stage import Stage
-from ticketctl.aws.stack import find_stack
+from ticketctl.aws.outputs import NEEDED_OUTPUTS
+from ticketctl.aws.stack import Stack, find_stack
 from ticketctl.status.delivery import delivery_problems
 from ticketctl.status.status import lines_of, status_of
 
@@ -98,6 +102,19 @@ class TestNoAnswer:
         assert len(status_of(stack)["problems"]) == 3
         services = [call.partition(":")[0] for call in stage.controls.calls]
         assert services.count("sqs") == 1
+
+    def test_services_are_named_when_a_proxys_page_answers_for_them(self) -> None:
+        outputs = dict.fromkeys(NEEDED_OUTPUTS, CALLER)
+        stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
+        for service in ("cloudformation", "sqs", "cloudwatch"):
+            Wire(stack.client(service), [Reply(page="<html>Sign in</html>")])
+
+        lines = status_of(stack)["problems"]
+
+        assert [line.partition(" does not answer")[0] for line in lines] == [
+            f"unknown, because {name}"
+            for name in ("CloudFormation", "SQS", "CloudWatch")
+        ]
 
     def test_rest_is_shown_when_a_service_throttles(self, stage: Stage) -> None:
         stage.controls.errors["GetAlias"] = "ThrottlingException"

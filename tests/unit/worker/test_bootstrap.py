@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from tests.support.canned_aws import Reply, Wire, checksum_of, error_reply
+from tests.support.builders import plenty
+from tests.support.canned_aws import (
+    Reply,
+    Wire,
+    aws_client,
+    checksum_of,
+    error_reply,
+)
 from tests.support.environment import ENVIRONMENT, TUNED
 from tests.support.template_loader import listed, properties, source
 from tests.support.worker_calls import (
@@ -219,12 +226,22 @@ class TestDamagedAnswers:
         worker = bootstrap(DEFAULT)
         damaged = [replace(DAMAGED[method], checksum=one) for one in checksums]
         wire = Wire(
-            clients["dynamodb"], damaged or [Reply(text="<html>Sign in</html>")]
+            clients["dynamodb"], damaged or [Reply(page="<html>Sign in</html>")]
         )
 
         with pytest.raises(StoreUnavailableError):
             METHODS[TicketStore][method](worker)
         assert len(wire.requests) == len(wire.replies)
+
+    def test_event_is_not_out_when_a_proxys_page_answers(
+        self, clients: dict[str, Any]
+    ) -> None:
+        worker = bootstrap(DEFAULT)
+        Wire(clients["sns"], [Reply(page="<html>Sign in</html>")])
+
+        [error] = worker.publisher.publish(ENVELOPES[:1], plenty).values()
+
+        assert str(error) == "SNS: ResponseParserError"
 
     @pytest.mark.parametrize("checksum", [None, checksum_of(SEVEN.content)])
     def test_answer_counts_when_its_checksum_fits_or_is_missing(
