@@ -4,20 +4,49 @@
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from moto import mock_aws
 
-from tests.support.backends import Backend
+from tests.support.backends import (
+    Backend,
+    emulator_backend,
+    model_backend,
+    moto_backend,
+)
 from tests.support.conformance.case import Case
 from tests.support.conformance.messages import MESSAGES
 from tests.support.conformance.single_items import SINGLE_ITEMS
 from tests.support.conformance.transactions import TRANSACTIONS
+from ticketctl.local.clients import Clients
+from ticketctl.local.emulator import running_emulator
 
 PROOF: Final = Path(__file__).parents[2] / "docs" / "proof.md"
 CASES: Final[tuple[Case, ...]] = (*SINGLE_ITEMS, *TRANSACTIONS, *MESSAGES)
 DIFFERENT: Final = [case for case in CASES if case.instead]
+EMULATOR: Final = pytest.param("emulator", marks=pytest.mark.emulator)
+
+
+@pytest.fixture(scope="module")
+def emulator_clients() -> Iterator[Clients]:
+    with running_emulator() as emulator, Clients(emulator.endpoint_url) as clients:
+        yield clients
+
+
+@pytest.fixture(params=["model", "moto", EMULATOR])
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """Return an empty backend of each kind."""
+    match request.param:
+        case "model":
+            yield model_backend()
+        case "moto":
+            with mock_aws():
+                yield moto_backend()
+        case _:
+            yield emulator_backend(request.getfixturevalue("emulator_clients"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from http import HTTPStatus
 from typing import Any
 from zlib import crc32
@@ -31,6 +32,12 @@ def aws_client(service: str, attempts: int = 1) -> Any:
     )
 
 
+@cache
+def aws_meta(service: str) -> Any:
+    """Return the description of a service's client."""
+    return aws_client(service).meta
+
+
 def unreachable(client: Any) -> Any:
     """Return the client, which gets no connection."""
 
@@ -39,17 +46,6 @@ def unreachable(client: Any) -> Any:
 
     client.meta.events.register("before-call.*.*", fail)
     return client
-
-
-def parameters(client: Any) -> list[dict[str, Any]]:
-    """Return a list that fills with the parameters of the client's calls."""
-    calls: list[dict[str, Any]] = []
-
-    def remember(params: dict[str, Any], **_: Any) -> None:
-        calls.append(params)
-
-    client.meta.events.register("provide-client-params.*.*", remember)
-    return calls
 
 
 def client_error(

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from types import SimpleNamespace
 from typing import Any, Final
 
 from botocore.validate import validate_parameters
 
 from tests.support.builders import CALLER
-from tests.support.canned_aws import aws_client, unreachable
+from tests.support.canned_aws import aws_client, aws_meta, unreachable
 
 SINCE: Final = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 ALARM_TOPIC: Final = "arn:aws:sns:eu-west-1:123456789012:alarms"
@@ -69,7 +68,7 @@ class Controls:
             silent.meta.events.register("provide-client-params", self._note)
             return silent
         if modelled is not None and service not in self.refused:
-            modelled.meta = _meta(service)
+            modelled.meta = aws_meta(service)
             return modelled
         if service not in self._clients:
             self._clients[service] = aws_client(service)
@@ -158,11 +157,6 @@ class Controls:
 
     def _GetCallerIdentity(self) -> dict[str, Any]:  # noqa: N802
         return {"Arn": CALLER, "Account": "123456789012"}
-
-
-@cache
-def _meta(service: str) -> Any:
-    return aws_client(service).meta
 
 
 def _pairs(kind: str, values: Mapping[str, str]) -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ A test compares `FakeTicketStore` with the DynamoDB adapter, answer by answer.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from tests.support.builders import block_of, create_tickets
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
@@ -57,9 +58,8 @@ def everywhere(ticket: Reason = Reason.NONE, key: Reason = Reason.NONE) -> Fault
     return lambda block: Cancelled([Slot(ticket, key)] * len(block.requests))
 
 
-def held(block: Block) -> Cancelled:
-    """Cancel a write because another transaction holds its numbers."""
-    return Cancelled([Slot(Reason.CONFLICT)] * len(block.requests))
+held: Final = everywhere(Reason.CONFLICT)
+"""Cancels a write because another transaction holds its numbers."""
 
 
 def passes(_: Block) -> None:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import chain, count
 from operator import gt, lt
 from threading import RLock
@@ -29,7 +28,7 @@ from simulation.checks.history import History
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
-from tests.support.canned_aws import aws_client
+from tests.support.canned_aws import aws_meta
 from ticket_numbering.contract.envelope import FIFO_SUFFIX, is_fifo
 
 MAX_RECEIVES: Final = 2
@@ -144,7 +143,7 @@ class OutsideClient:
         self.before: dict[str, list[Callable[[], object]]] = {}
         """What happens before the next calls of an operation, one at each."""
         self._services = services
-        self._meta = _meta(service) if service else None
+        self._meta = aws_meta(service) if service else None
 
     @property
     def batches(self) -> list[list[dict[str, Any]]]:
@@ -334,8 +333,3 @@ class Queues:
 
 def _url(queue_name: str) -> str:
     return f"https://sqs/1/{queue_name}"
-
-
-@cache
-def _meta(service: str) -> Any:
-    return aws_client(service).meta

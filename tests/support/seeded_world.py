@@ -47,6 +47,9 @@ MOST_CALLS: Final = 100
 QUICK: Final = Latency(0.0, 0.001)
 """Of an operator whose command ends during one call of a worker."""
 
+Command = Callable[[], object]
+"""A command that an operator repeats until it is done."""
+
 Wrapper = Callable[[Any], Any]
 """Wraps an operator's client, to change the protocol."""
 
@@ -67,15 +70,6 @@ class SimulatedStack:
         """Return the client, which is DynamoDB's."""
         assert service_name == "dynamodb"
         return self.dynamodb
-
-
-@dataclass(frozen=True)
-class Order:
-    """A command that an operator repeats until it is done."""
-
-    verb: str
-    name: str
-    command: Callable[[], object]
 
 
 class SeededWorld(World):
@@ -132,49 +126,46 @@ class SeededWorld(World):
                 self.choices, [*self.monitor.numbers_of(PROJECT), following]
             )
             status = one_of(self.choices, [*MARKS])
-            command = partial(self._mark, number, status)
-            self._carry_out(Order(MARKS[status], f"{turn} of {number}", command))
+            order = f"{MARKS[status]} {turn} of {number}"
+            self._carry_out(order, partial(self._mark, number, status))
 
     def _work(self, name: str) -> None:
         """Carry out two orders, each at a random time."""
         for turn in range(2):
             at_most = one_of(self.choices, TIMES)
             self.scheduler.sleep(self.choices.duration(0.0, at_most))
-            self._carry_out(self._order(f"{name} {turn}"))
+            self._carry_out(*self._order(f"{name} {turn}"))
 
-    def _order(self, name: str) -> Order:
+    def _order(self, name: str) -> tuple[str, Command]:
         """Draw a seed, or an import with numbers near those of the workers."""
         last = one_of(self.choices, LAST_NUMBERS)
         named = f"{name} up to {last}"
         if self.choices.chance(0.5):
-            return Order("seed", named, partial(self._seed, last))
+            return f"seed {named}", partial(self._seed, last)
         top = self.monitor.last[PROJECT]
         near = {top + step for step in (-1, 1, 2, 4) if 0 < top + step < last}
         some = [number for number in sorted(near) if self.choices.chance(0.6)]
-        command = partial(self._import, name, (*some, last))
-        return Order("import", named, command)
+        return f"import {named}", partial(self._import, name, (*some, last))
 
-    def _carry_out(self, order: Order) -> None:
+    def _carry_out(self, order: str, command: Command) -> None:
         """Repeat the command until it is done or refused."""
+        verb, _, _ = order.partition(" ")
         for call in range(MOST_CALLS):
-            if self._call(order, call) in {"done", "refused"}:
+            process = Process(f"{order}, call {call}")
+            run = partial(self._call, process, command)
+            self.scheduler.spawn(process, process.name, run)
+            self.scheduler.wait(process.ended)
+            outcome = process.ended.value
+            self.outcomes[f"{verb}: {outcome}"] += 1
+            if outcome in {"done", "refused"}:
                 return
             self.scheduler.sleep(self.choices.duration(0.0, LONGEST_PAUSE_SECONDS))
         broken(Check.OPERATOR_STUCK, f"{order} never got through")
 
-    def _call(self, order: Order, call: int) -> str:
-        """Run the command once; return its outcome."""
-        process = Process(f"{order.verb} {order.name}, call {call}")
-        command = partial(self._command, process, order)
-        self.scheduler.spawn(process, process.name, command)
-        self.scheduler.wait(process.ended)
-        self.outcomes[f"{order.verb}: {process.ended.value}"] += 1
-        return str(process.ended.value)
-
-    def _command(self, process: Process, order: Order) -> None:
+    def _call(self, process: Process, command: Command) -> None:
         """Run the shipped code; the process may be killed in between."""
         try:
-            order.command()
+            command()
             outcome = "done"
         except (InputError, NotThereError):
             outcome = "refused"

@@ -3,20 +3,23 @@
 import json
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from simulation.aws.clients import AlteredClient
+from simulation.aws.items import Address, Item, key_of
 from simulation.aws.messages import EPOCH_SECONDS, record_of
 from simulation.aws.queues import Queue
+from simulation.aws.tables import KEYS, SCHEMA, TICKETS
 from tests.support.builders import CALLER, SOURCE, block_of, plenty, ticket_fields
 from tests.support.canned_aws import client_error, failing
 from tests.support.controls import Controls
 from tests.support.ctl_process import WIDTH, Ctl, Ended, command_of
 from tests.support.model_services import InTurn, ModelServices
-from tests.support.seed_items import Item, block_items, ticket_item
+from tests.support.seed_items import block_items, ticket_item
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -159,29 +162,33 @@ class Stage:
         self.write(*block_items(block_of([request], number, previous=previous)))
 
     def write(self, *items: Item) -> None:
-        """Write items to their tables."""
-        self.dynamodb.put(*items)
+        """Write items to their tables, past the clients: there may be thousands."""
+        for item in items:
+            table = KEYS if "id" in item else TICKETS
+            address = Address(table, key_of(item, SCHEMA[table]))
+            self.services.tables.write(address, item)
+
+    def read(self, project_id: str, place: int | str) -> Any:
+        """Return the item of a number or of a key's record, which can be changed."""
+        return self.services.tables.read(_address(project_id, place))
+
+    def change(self, project_id: str, place: int | str, **fields: Any) -> None:
+        """Change fields of a ticket or of a key's record; None removes one."""
+        item = {**self.read(project_id, place)}
+        for name, value in fields.items():
+            item.pop(name, None)
+            if value is not None:
+                item |= serialized({name: value})
+        self.write(item)
+
+    def lose(self, project_id: str, place: int | str) -> None:
+        """Lose a ticket, or a key's record."""
+        self.services.tables.write(_address(project_id, place), None)
 
     def number(self, name: str, number: int, fingerprint: str = "v1:another") -> None:
         """Write no more than the record of a key: its number, and for what."""
         record = {"id": name, "number": number, "fingerprint": fingerprint}
         self.write(serialized(record))
-
-    def change_ticket(self, number: int, **fields: Any) -> None:
-        self.write(serialized(self.tickets()[number] | fields))
-
-    def lose(self, project_id: str, number: int) -> None:
-        """Delete a ticket."""
-        where = {"project_id": {"S": project_id}, "number": {"N": str(number)}}
-        self.dynamodb.delete_item(TableName="tickets", Key=where)
-
-    def change_record(self, key: str, **fields: Any) -> None:
-        """Change the record of a key, or delete it if nothing is given."""
-        where = {"id": {"S": f"PROJ#{key}"}}
-        if fields:
-            self.write(serialized(self.records()[key] | fields))
-        else:
-            self.dynamodb.delete_item(TableName="keys", Key=where)
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Return the records by their idempotency keys."""
@@ -248,6 +255,12 @@ class Stage:
         lines = [line(one) if isinstance(one, int) else one for one in tickets]
         path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
         return str(path)
+
+
+def _address(project_id: str, place: int | str) -> Address:
+    if isinstance(place, int):
+        return Address(TICKETS, (project_id, Decimal(place)))
+    return Address(KEYS, (f"{project_id}#{place}",))
 
 
 def without_sleep(

@@ -9,8 +9,6 @@ from decimal import Decimal
 from typing import Any, Final
 
 from simulation.aws.faults import Fault
-from simulation.aws.items import Address, Item, key_of
-from simulation.aws.tables import KEYS, SCHEMA, TICKETS
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.canned_aws import failing
 from tests.support.controls import ALARM_TOPIC, ALIAS, SINCE, alarm
@@ -34,6 +32,8 @@ class Steps:
         self.stage, self.typed = stage, list[str]()
         """What a person will type, line by line."""
         self.services, self._controls = stage.services, stage.controls
+        self.put, self.read = stage.write, stage.read
+        """For tests: what is written past the worker and the clients, and read."""
         self._file, self._seen = "", 0
 
     def file(self, name: str) -> None:
@@ -159,28 +159,21 @@ class Steps:
         """Put an item past the worker, of either table, by its fields in JSON."""
         self.put(serialized(json.loads(fields, parse_float=Decimal)))
 
-    def put(self, *items: Item) -> None:
-        """Put items past the worker and the clients, for there may be thousands."""
-        for item in items:
-            table = KEYS if "id" in item else TICKETS
-            address = Address(table, key_of(item, SCHEMA[table]))
-            self.services.tables.write(address, item)
-
     def changes(
         self, project_id: str, number: str | int, fields: str = "{}", **more: Any
     ) -> None:
         """Change fields of a ticket, in JSON, past the worker; null removes one."""
-        _change(self.read(project_id, int(number)), json.loads(fields) | more)
+        self.stage.change(project_id, int(number), **json.loads(fields), **more)
 
     def changes_key(
         self, project_id: str, key: str, fields: str = "{}", **more: Any
     ) -> None:
         """Change fields of an idempotency key's record likewise."""
-        _change(self.read(project_id, key), json.loads(fields) | more)
+        self.stage.change(project_id, key, **json.loads(fields), **more)
 
     def loses(self, project_id: str, number: str | int) -> None:
         """Lose a ticket."""
-        self.services.tables.write(_address(project_id, int(number)), None)
+        self.stage.lose(project_id, int(number))
 
     def loses_text(self, project_id: str, number: str | int) -> None:
         """Lose a ticket but for its hash, which a reserved item keeps."""
@@ -190,7 +183,7 @@ class Steps:
 
     def loses_key(self, project_id: str, key: str) -> None:
         """Lose the record of an idempotency key."""
-        self.services.tables.write(_address(project_id, key), None)
+        self.stage.lose(project_id, key)
 
     def dead(self, body: str, *attributes: str) -> None:
         """Put a dead letter; `PROJECT/key` is the body of a short request.
@@ -262,27 +255,10 @@ class Steps:
             yield entry["Message"]
         self._seen = len(entries)
 
-    def read(self, project_id: str, place: int | str) -> Any:
-        """Return the item of a number or of a key's record, which can be changed."""
-        return self.services.tables.read(_address(project_id, place))
-
     def _last(self, project_id: str) -> dict[str, Any]:
         items = map(plain, self.services.tables.items("tickets"))
         own = [item for item in items if item["project_id"] == project_id]
         return max(own, key=lambda item: item["number"], default={})
-
-
-def _address(project_id: str, place: int | str) -> Address:
-    if isinstance(place, int):
-        return Address(TICKETS, (project_id, Decimal(place)))
-    return Address(KEYS, (f"{project_id}#{place}",))
-
-
-def _change(item: Any, fields: dict[str, Any]) -> None:
-    for name, value in fields.items():
-        item.pop(name, None)
-        if value is not None:
-            item |= serialized({name: value})
 
 
 def _attribute(text: str) -> tuple[str, dict[str, Any]]:

@@ -23,9 +23,8 @@ def test_ticket_is_shown_listed_and_found_as_the_producer_sent_it(
     system.send(fields)
     system.wait_for(lambda: system.events(project))
 
-    text, shown = ctl("show", f"{project}-1"), ctl("show", f"{project}-1", "--json")
+    shown = ctl("show", f"{project}-1", "--json")
     listed = ctl("list", project, "--json")
-    record = ctl("find", project, "form-1")
     found = ctl("find", project, "form-1", "--json")
     missing = ctl("show", f"{project}-2")
 
@@ -33,8 +32,4 @@ def test_ticket_is_shown_listed_and_found_as_the_producer_sent_it(
     assert listed.json_lines == [shown.json]
     assert found.json["ticket"] == shown.json
     assert found.json["record"]["number"] == 1
-    assert record.out.startswith(f"{project}-1\n")
-    assert "fingerprint      v1:" in record.out
-    assert "title            Café ✓" in text.out
     assert (missing.status, missing.out) == (1, "")
-    assert missing.err.startswith(f"error: there is no ticket {project}-2")

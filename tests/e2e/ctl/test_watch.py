@@ -1,7 +1,6 @@
 """`ticketctl watch`: people see the numbers, and nothing is left behind."""
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,16 +68,6 @@ class TestWatch:
         assert second == f"{first}  (replay)"
         assert (process.returncode, err) == (0, "")
         assert not temporary(system.stack)
-
-    def test_nothing_is_left_when_a_signal_ends_it(
-        self, deployed: LocalStack, ctl: Ctl
-    ) -> None:
-        with watching(ctl, "--count", "5") as process:
-            process.send_signal(signal.SIGTERM)
-            out, err = process.communicate(timeout=PATIENCE_SECONDS)
-
-        assert (process.returncode, out, err) == (1, "", "")
-        assert not temporary(deployed)
 
 
 @pytest.fixture

@@ -1,43 +1,79 @@
-"""`make test-aws FULL=1` from end to end, on an emulator in place of the account."""
+"""`make test-aws` from end to end, on an emulator with access control."""
 
 import json
 import os
 import signal
-from collections.abc import Iterator, Mapping
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from zipfile import ZipFile
 
 import pytest
+from botocore.credentials import Credentials
 from samtranslator.yaml_helper import yaml_parse
 
 from induction.axioms import AXIOMS
-from tests.integration.test_aws_check import start
+from tests.support.access_control import access_control
+from tests.support.markdown_commands import ROOT
 from ticketctl.aws.queues import MAX_ENTRIES
 from ticketctl.local.artifact import build_artifact
 from ticketctl.local.clients import OWNER, REGION, Clients
 from ticketctl.local.deployment import FUNCTION, simplify_alarms
-from ticketctl.local.emulator import running_emulator
+from ticketctl.local.emulator import Emulator, running_emulator
 from ticketctl.local.stack import TEMPLATE
 
 pytestmark = pytest.mark.emulator
 
 
+PERMISSIONS: Final = ROOT / "docs" / "examples" / "check-permissions.json"
+
+
 @pytest.fixture(scope="module")
-def owner() -> Iterator[Clients]:
-    with running_emulator() as emulator, Clients(emulator.endpoint_url) as clients:
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    settings = access_control(tmp_path_factory.mktemp("certificate"))
+    with running_emulator(settings=settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def owner(emulator: Emulator) -> Iterator[Clients]:
+    with Clients(emulator.endpoint_url, OWNER, emulator.ca_bundle) as clients:
         yield clients
 
 
 @pytest.fixture(scope="module")
-def environment(owner: Clients) -> Mapping[str, str]:
-    return os.environ | {
-        "AWS_ENDPOINT_URL": owner.client("sts").meta.endpoint_url,
+def user(owner: Clients) -> Credentials:
+    """Return the credentials of a user with the documented rights."""
+    permissions = PERMISSIONS.read_text(encoding="utf-8")
+    iam = owner.client("iam")
+    iam.create_user(UserName="check")
+    iam.put_user_policy(UserName="check", PolicyName="p", PolicyDocument=permissions)
+    key = iam.create_access_key(UserName="check")["AccessKey"]
+    return Credentials(key["AccessKeyId"], key["SecretAccessKey"])
+
+
+def start(
+    emulator: Emulator, credentials: Credentials, *options: str
+) -> "subprocess.Popen[str]":
+    """Start the check as `make test-aws` does."""
+    variables = {
+        "AWS_ENDPOINT_URL": emulator.endpoint_url,
+        "AWS_CA_BUNDLE": str(emulator.ca_bundle),
         "AWS_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": OWNER.access_key,
-        "AWS_SECRET_ACCESS_KEY": OWNER.secret_key,
+        "AWS_ACCESS_KEY_ID": credentials.access_key,
+        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
         "PYTHONPATH": "src:lab",
     }
+    return subprocess.Popen(  # noqa: S603 - our own command.
+        [sys.executable, "-m", "tests.aws", *options],
+        cwd=ROOT,
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -86,13 +122,52 @@ def protected_tables(owner: Clients) -> list[str]:
     ]
 
 
+def test_report_has_what_was_seen_when_the_run_is_over(
+    emulator: Emulator, user: Credentials, owner: Clients, tmp_path: Path
+) -> None:
+    path = tmp_path / "reports" / "report.json"
+
+    with start(
+        emulator, user, "--yes", "--seconds", "2", "--report", str(path)
+    ) as process:
+        _, remarks = process.communicate()
+
+    assert process.returncode == 0, remarks
+    assert "creates two on-demand tables, numbering-check-" in remarks
+    report = json.loads(path.read_text())
+    assert report["contradicted"] == []
+    assert report["cannot_show"]
+    assert {"TransactWriteItems", "Query"} <= report["latencies_ms"].keys()
+    for times in report["latencies_ms"].values():
+        assert 0 < times["p50"] <= times["p90"] <= times["p99"]
+    assert report["units"]["write"] > 0 < report["dollars"]
+    assert report["tables"]["last_numbers"]["ONE"] > 0
+    [one] = [part for part in report["contention"].values() if part["projects"] == 1]
+    assert one["cancellations"]["failed_conditions"] > 0 < one["reads"]["queries"]
+    assert report["transactional_read"]["tickets"] > 0
+    assert owner.client("dynamodb").list_tables()["TableNames"] == []
+
+
+def test_nothing_is_created_when_nobody_agrees(
+    emulator: Emulator, user: Credentials, owner: Clients, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.json"
+
+    with start(emulator, user, "--report", str(path)) as process:
+        _, remarks = process.communicate()
+
+    assert process.returncode != 0
+    assert "costs less than $" in remarks
+    assert owner.client("dynamodb").list_tables()["TableNames"] == []
+
+
 def test_report_has_the_axioms_and_the_stack_when_the_run_is_over(
-    environment: Mapping[str, str], owner: Clients, build: Path, tmp_path: Path
+    emulator: Emulator, owner: Clients, build: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.json"
     options = ["--yes", "--seconds", "2", "--report", str(path)]
 
-    with start(environment, *options, "--full", str(build)) as process:
+    with start(emulator, OWNER, *options, "--full", str(build)) as process:
         _, remarks = process.communicate()
 
     assert process.returncode == 0, remarks
@@ -112,11 +187,11 @@ def test_report_has_the_axioms_and_the_stack_when_the_run_is_over(
 
 
 def test_stack_is_deleted_when_it_is_interrupted(
-    environment: Mapping[str, str], owner: Clients, build: Path, tmp_path: Path
+    emulator: Emulator, owner: Clients, build: Path, tmp_path: Path
 ) -> None:
     options = ["--yes", "--seconds", "1", "--report", str(tmp_path / "report.json")]
 
-    with start(environment, *options, "--full", str(build)) as process:
+    with start(emulator, OWNER, *options, "--full", str(build)) as process:
         assert process.stderr
         while "messages sent twice" not in process.stderr.readline():
             assert process.poll() is None

@@ -16,16 +16,13 @@ from ticketctl.aws.sender import Request
 pytestmark = pytest.mark.emulator
 
 
-def tickets(project_id: str, count: int) -> list[dict[str, Any]]:
-    return [ticket_fields(project_id) for _ in range(count)]
-
-
 def test_messages_are_numbered_announced_stored_and_logged(
     system: System, project: str
 ) -> None:
     """Promise 1, and the main job: announced with the attributes for filters."""
     sent = system.send(
-        *tickets(project, 4), ticket_fields(project, priority="urgent", reporter="ada")
+        *(ticket_fields(project) for _ in range(4)),
+        ticket_fields(project, priority="urgent", reporter="ada"),
     )
 
     assert system.problems() == []

@@ -164,7 +164,7 @@ class TestVerifier:
         stage.call("void", "PROJ-2", "--reason", "spam")
         stage.call("erase", "PROJ-3", "--reason", "asked to")
         stage.seed(9).apply()
-        stage.change_ticket(1, **changed)
+        stage.change("PROJ", 1, **changed)
         lines = stage.call("export").out
         if form == "s3":
             items = stage.services.tables.items("tickets")

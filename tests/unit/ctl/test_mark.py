@@ -223,8 +223,8 @@ class TestErasedChain:
     ) -> None:
         """The record's or the text's; the chain may start again at the ticket."""
         given.put(6, chain="v1:before")
-        given.change_ticket(7, chain=chain_over(given, fingerprint, previous))
-        given.change_record("k", fingerprint=recorded)
+        given.change("PROJ", 7, chain=chain_over(given, fingerprint, previous))
+        given.change("PROJ", "k", fingerprint=recorded)
 
         assert erased(given) == ""
 
@@ -245,7 +245,7 @@ class TestErasedChain:
         self, given: Stage, change: dict[str, Any], why: str, *, is_late: bool
     ) -> None:
         """Or is no longer at the time of the transaction."""
-        act = partial(given.change_record, "k", **change)
+        act = partial(given.change if change else given.lose, "PROJ", "k", **change)
         if is_late:
             given.before("transact_write_items", act)
         else:
@@ -266,7 +266,7 @@ class TestErasedChain:
         self, given: Stage
     ) -> None:
         """A backup brought it back, for example."""
-        given.change_ticket(7, title="erased", **ERASED_BEFORE)
+        given.change("PROJ", 7, title="erased", **ERASED_BEFORE)
 
         erased(given)
         after = given.tickets(), given.records()
@@ -295,8 +295,8 @@ class TestErasedChain:
     ) -> None:
         """The text of its title and another's record say nothing of it."""
         erased(given)
-        given.change_ticket(7, **added)
-        given.change_record("k", fingerprint="v1:other")
+        given.change("PROJ", 7, **added)
+        given.change("PROJ", "k", fingerprint="v1:other")
 
         assert erased(given) == ""
 
@@ -306,8 +306,8 @@ class TestErasedChain:
     def test_commitment_to_the_record_is_kept_and_told_when_none_fits(
         self, given: Stage
     ) -> None:
-        given.change_ticket(7, chain="v1:other")
-        given.change_record("k", fingerprint="v1:abc")
+        given.change("PROJ", 7, chain="v1:other")
+        given.change("PROJ", "k", fingerprint="v1:abc")
 
         assert "PROJ-7: neither its text nor the record" in erased(given)
 
@@ -327,8 +327,8 @@ class TestErasedChain:
         self, given: Stage, lost: dict[str, Any], recorded: dict[str, Any]
     ) -> None:
         """The text of an erased ticket is no longer that of the request."""
-        given.change_ticket(7, **lost)
-        given.change_record("k", **recorded)
+        given.change("PROJ", 7, **lost)
+        (given.change if recorded else given.lose)("PROJ", "k", **recorded)
 
         said = erased(given)
 
@@ -352,7 +352,7 @@ class TestMeanwhile:
         self, given: Stage, command: str
     ) -> None:
         operation, marks = RACES[command]
-        given.before(operation, partial(given.change_ticket, 7, **marks))
+        given.before(operation, partial(given.change, "PROJ", 7, **marks))
 
         ended = given.call(command, "PROJ-7", "--reason", "other")
 

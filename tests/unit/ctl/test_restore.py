@@ -73,7 +73,7 @@ class History:
             if "tickets" in tables:
                 self.stage.lose("PROJ", number)
             if "keys" in tables:
-                self.stage.change_record(request(number).idempotency_key)
+                self.stage.lose("PROJ", request(number).idempotency_key)
 
     def restore(self, *tables: str) -> None:
         """Put tables in the place of today's, as they were at the restored second."""
@@ -197,7 +197,7 @@ def edited(history: History, number: int, /, **fields: Any) -> str:
 
 
 def changed(number: int, **fields: Any) -> Damage:
-    return lambda history: history.stage.change_ticket(number, **fields)
+    return lambda history: history.stage.change("PROJ", number, **fields)
 
 
 def reserved(number: int, chain: str = "") -> Damage:
@@ -213,7 +213,7 @@ def reserved(number: int, chain: str = "") -> Damage:
 
 def rechained(history: History) -> None:
     history.lose(ERASED[1])
-    history.stage.change_record(f"key-{ERASED[1]}", chain="v1:another")
+    history.stage.change("PROJ", f"key-{ERASED[1]}", chain="v1:another")
 
 
 LAST, PLAIN = LATER[-1], LATER[0]
@@ -339,7 +339,7 @@ class TestRefusals:
         self, history: History, number: int
     ) -> None:
         other = {"fingerprint": "v1:another", "chain": "v1:another"}
-        history.stage.change_record(f"key-{number}", **other)
+        history.stage.change("PROJ", f"key-{number}", **other)
         before = history.stage.records()
 
         history.stage.call("import", history.saved)
@@ -352,7 +352,7 @@ class TestRefusals:
         stage, number = history.stage, LATER[0]
         history.lose(number)
         erase_record = partial(
-            stage.change_record, f"key-{number}", fingerprint="erased:"
+            stage.change, "PROJ", f"key-{number}", fingerprint="erased:"
         )
         stage.before("transact_write_items", erase_record)
 
@@ -461,9 +461,9 @@ class TestAmongSeeds:
         self, history: History
     ) -> None:
         history.stage.controls.parameters["IdempotencyRetentionDays"] = "40"
-        history.stage.change_ticket(12, idempotency_key="key-3")
-        history.stage.change_ticket(3, assigned_at="2020-01-01T00:00:00.000Z")
-        history.stage.change_record("key-3", number=12)
+        history.stage.change("PROJ", 12, idempotency_key="key-3")
+        history.stage.change("PROJ", 3, assigned_at="2020-01-01T00:00:00.000Z")
+        history.stage.change("PROJ", "key-3", number=12)
         path = history.stage.folder / "again.jsonl"
         path.write_text(history.stage.call("export").out)
 
