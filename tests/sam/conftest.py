@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.e2e.conftest import PATIENCE_SECONDS, System
+from tests.e2e.conftest import System
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
@@ -119,15 +118,6 @@ class Invocation(NamedTuple):
         outcomes = {line["message_id"]: line["outcome"] for line in lines}
         assert len(outcomes) == len(lines), "a record has more than one outcome line"
         return outcomes
-
-
-def look_until(system: System, arrived: Callable[[], bool]) -> None:
-    """Look until that much has arrived, or nothing more will come."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    system.look()
-    while not arrived() and time.monotonic() < deadline:
-        time.sleep(0.05)
-        system.look()
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import System
-from tests.sam.conftest import Invocation, look_until
+from tests.sam.conftest import Invocation
 from tests.support.audits import numbers_of
 from tests.support.markdown_commands import ROOT
 from tests.unit.worker.test_events import EXPECTED
@@ -32,7 +32,7 @@ def test_event_is_answered_in_a_container_as_the_table_of_expectations_says(
 
     invocation = invoke(path)
 
-    look_until(system, lambda: len(system.announced) >= len(keys))
+    system.wait_for(lambda: len(system.announced) >= len(keys))
     assert invocation.response == NO_FAILURE
     announced = [json.loads(message.body) for message in system.announced]
     ids = [one["id"] for one in announced if "number" in one["data"]]
@@ -41,7 +41,7 @@ def test_event_is_answered_in_a_container_as_the_table_of_expectations_says(
     assert invocation.outcomes.keys() == {
         record["messageId"] for record in event["Records"]
     }
-    look_until(system, lambda: len(system.dead_letters) >= bool(poison))
+    system.wait_for(lambda: len(system.dead_letters) >= bool(poison))
     bodies = [event["Records"][-1]["body"]] if poison else []
     assert [letter.body for letter in system.dead_letters] == bodies
 
@@ -63,7 +63,7 @@ def test_ticket_is_replayed_when_invoked_again_and_new_when_events_are_fresh(
     ):
         assert invoke(path).response == NO_FAILURE
 
-    look_until(system, lambda: len(system.announced) >= 4)
+    system.wait_for(lambda: len(system.announced) >= 4)
     ids = [event["id"] for event in system.events("PROJ")]
     assert ids == ["PROJ-1", "PROJ-1", "PROJ-1", "PROJ-2"]
     assert system.replays("PROJ") == [False, True, True, False]
