@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import pytest
 from botocore.handlers import BUILTIN_HANDLERS
 
-from tests.support.ctl_process import Ctl, Ended, local_environment
+from tests.support.ctl_process import WIDTH, Ctl, Ended
 from tests.support.markdown_commands import EXAMPLES
 from tests.support.rights import granted, needed
 from ticket_numbering.contract.messages import CreateTicket
@@ -26,6 +26,7 @@ from ticketctl.aws.sender import Request, send
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.topic import create_queue, subscribe, subscribe_queue
 from ticketctl.local.artifact import ROOT, build_artifact
+from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
 from ticketctl.verify.verdict import judge
@@ -135,17 +136,11 @@ class System:
         self.wait_for(lambda: not messages_on(self.stack, "CreateTicketQueueUrl"))
         self.look()
 
-    def events(self, project_id: str) -> list[dict[str, Any]]:
-        """Return the events of the project's tickets."""
-        return [event for event in self._events(project_id) if event["type"] != REFUSED]
-
-    def refusals(self, project_id: str) -> list[dict[str, Any]]:
-        """Return the events of the project's refused messages."""
-        return [event for event in self._events(project_id) if event["type"] == REFUSED]
-
-    def _events(self, project_id: str) -> list[dict[str, Any]]:
-        events = [json.loads(message.body) for message in self.announced]
-        return [event for event in events if event["data"]["project_id"] == project_id]
+    def events(self, project_id: str, *, refused: bool = False) -> list[dict[str, Any]]:
+        """Return the events of the project's tickets, or of its refused messages."""
+        events = (json.loads(message.body) for message in self.announced)
+        own = [event for event in events if event["data"]["project_id"] == project_id]
+        return [event for event in own if (event["type"] == REFUSED) is refused]
 
     def replays(self, project_id: str) -> list[bool]:
         return [
@@ -173,13 +168,10 @@ class System:
         own = {message.key.project_id for message in self.sent if message.key}
         audits = (audit for audit in self.audits() if audit.project_id in own)
         projects = [Project.read(self.stack, audit) for audit in audits]
-        letters = self.own_dead_letters()
+        # The dead-letter queue is every test's.
+        ids = {message.message_id for message in self.sent}
+        letters = [letter for letter in self.dead_letters if letter.source in ids]
         return Observed(self.sent, self.announcements(), letters, projects)
-
-    def own_dead_letters(self) -> list[Received]:
-        """Return those of the messages that were sent; the queue is every test's."""
-        own = {message.message_id for message in self.sent}
-        return [letter for letter in self.dead_letters if letter.source in own]
 
     def problems(self) -> Sequence[str]:
         """Wait for all outcomes of the sent messages; return what breaks a promise."""
@@ -255,18 +247,14 @@ def project() -> str:
 @pytest.fixture(params=["true", "false"], ids=["raw", "enveloped"])
 def own_queue(
     request: pytest.FixtureRequest, deployed: LocalStack, filter_policy: dict[str, Any]
-) -> Iterator[str]:
+) -> str:
     """Return the URL of a queue that a subscriber has subscribed, in either way."""
     url, arn = create_queue(deployed, f"own-{next(_serial)}")
-    subscription = subscribe_queue(
-        deployed,
-        arn,
-        FilterPolicy=json.dumps(filter_policy),
-        RawMessageDelivery=request.param,
+    policy = json.dumps(filter_policy)
+    subscribe_queue(
+        deployed, arn, FilterPolicy=policy, RawMessageDelivery=request.param
     )
-    yield url
-    deployed.client("sns").unsubscribe(SubscriptionArn=subscription)
-    deployed.client("sqs").delete_queue(QueueUrl=url)
+    return url
 
 
 def example(ctl: Ctl, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -308,4 +296,6 @@ BUILTIN_HANDLERS.append(("before-parameter-build", note_rights))
 
 @pytest.fixture(scope="module")
 def ctl(deployed: LocalStack) -> Ctl:
-    return CtlWithRights(local_environment(deployed))
+    """Return what calls commands that meet the system."""
+    neutral = {"COLUMNS": WIDTH, "AWS_PROFILE": None, "AWS_SESSION_TOKEN": None}
+    return CtlWithRights({**variables(deployed), **neutral})

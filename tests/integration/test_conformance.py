@@ -5,18 +5,15 @@
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import boto3
 import pytest
 from moto import mock_aws
 
-from tests.support.backends import (
-    Backend,
-    emulator_backend,
-    model_backend,
-    moto_backend,
-)
+from tests.support.backends import Backend, backend_of, model_backend
 from tests.support.conformance.case import Case
 from tests.support.conformance.messages import MESSAGES
 from tests.support.conformance.single_items import SINGLE_ITEMS
@@ -27,6 +24,7 @@ from ticketctl.local.emulator import running_emulator
 PROOF: Final = Path(__file__).parents[2] / "docs" / "proof.md"
 CASES: Final[tuple[Case, ...]] = (*SINGLE_ITEMS, *TRANSACTIONS, *MESSAGES)
 DIFFERENT: Final = [case for case in CASES if case.instead]
+moto_client: Final[Any] = cache(boto3.client)
 EMULATOR: Final = pytest.param("emulator", marks=pytest.mark.emulator)
 
 
@@ -44,9 +42,10 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
             yield model_backend()
         case "moto":
             with mock_aws():
-                yield moto_backend()
+                yield backend_of("moto", moto_client)
         case _:
-            yield emulator_backend(request.getfixturevalue("emulator_clients"))
+            clients = request.getfixturevalue("emulator_clients")
+            yield backend_of("emulator", clients.client)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

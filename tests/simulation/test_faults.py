@@ -8,13 +8,13 @@ from ticket_numbering.adapters.batch_api import READ_TIMEOUT_SECONDS
 
 EFFECTS: dict[Fault, tuple[list[str], int | None]] = {
     Fault.REFUSED: ([], None),
-    Fault.FAILED_BEFORE: ([], 503),
+    Fault.FAILED_BEFORE: ([], 500),
     Fault.KILLED_BEFORE: (["killed"], None),
     Fault.LATE: (["slept", "applied"], None),
     Fault.KILLED_DURING: (["killed", "slept", "applied"], None),
     Fault.LOST: (["applied"], None),
     Fault.GARBLED: (["applied"], 200),
-    Fault.FAILED_AFTER: (["applied"], 503),
+    Fault.FAILED_AFTER: (["applied"], 500),
     Fault.KILLED_AFTER: (["applied", "killed"], None),
 }
 """What happens in turn, and the status of the answer, if there is one."""

@@ -3,18 +3,15 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from itertools import count
 from typing import Any, Final
 
-import boto3
 from botocore.exceptions import ClientError
 
 from simulation.aws.tables import SCHEMA
 from tests.support.model_services import MAX_RECEIVES, ModelServices
 from tests.support.tables import create_table
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
-from ticketctl.local.clients import Clients
 
 DONE: Final = "done"
 
@@ -47,23 +44,9 @@ def model_backend(model: ModelServices | None = None) -> Backend:
     return Backend("model", model.dynamodb, model.sns, model.sqs, model.wait)
 
 
-def moto_backend() -> Backend:
-    """Return moto's services, which have to be mocked."""
-    return _with_resources(Backend("moto", *_moto_clients()))
-
-
-def emulator_backend(clients: Clients) -> Backend:
-    """Return the emulator's services."""
-    services = (clients.client(name) for name in ("dynamodb", "sns", "sqs"))
-    return _with_resources(Backend("emulator", *services))
-
-
-@cache
-def _moto_clients() -> tuple[Any, Any, Any]:
-    return boto3.client("dynamodb"), boto3.client("sns"), boto3.client("sqs")
-
-
-def _with_resources(backend: Backend) -> Backend:
+def backend_of(name: str, client: Callable[[str], Any]) -> Backend:
+    """Return the services that a function gives clients of, with new resources."""
+    backend = Backend(name, *map(client, ("dynamodb", "sns", "sqs")))
     serial = next(_serials)
     backend.tickets, backend.keys = f"tickets-{serial}", f"keys-{serial}"
     create_table(backend.dynamodb, backend.tickets, **SCHEMA["tickets"])

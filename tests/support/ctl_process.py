@@ -20,8 +20,6 @@ import ticketctl
 from ticketctl.__main__ import main
 from ticketctl.aws.stack import Stack
 from ticketctl.commands import app
-from ticketctl.local.connection_files import variables
-from ticketctl.local.stack import LocalStack
 
 WIDTH = "200"
 
@@ -116,9 +114,3 @@ def command_of(words: Sequence[str]) -> Any:
 @cache
 def _command_line() -> Any:
     return typer.main.get_command(app)
-
-
-def local_environment(stack: LocalStack) -> dict[str, str | None]:
-    """Return the variables with which the tools meet a local system."""
-    neutral = {"COLUMNS": WIDTH, "AWS_PROFILE": None, "AWS_SESSION_TOKEN": None}
-    return {**variables(stack), **neutral}

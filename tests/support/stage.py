@@ -185,11 +185,6 @@ class Stage:
         """Lose a ticket, or a key's record."""
         self.services.tables.write(_address(project_id, place), None)
 
-    def number(self, name: str, number: int, fingerprint: str = "v1:another") -> None:
-        """Write no more than the record of a key: its number, and for what."""
-        record = {"id": name, "number": number, "fingerprint": fingerprint}
-        self.write(serialized(record))
-
     def records(self) -> dict[str, dict[str, Any]]:
         """Return the records by their idempotency keys."""
         items = map(plain, self.services.tables.items("keys"))

@@ -69,5 +69,5 @@ def test_refusal_is_not_believed_when_it_is_of_another_message(
     assert ended.stdout == f"{key} {project}-1\n"
     assert messages_of(system.stack, own_queue) == 0
     system.look()
-    [refusal] = system.refusals(project)
+    [refusal] = system.events(project, refused=True)
     assert refusal["data"]["idempotency_key"] == key

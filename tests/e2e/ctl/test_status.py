@@ -1,7 +1,6 @@
 """`ticketctl status` on the deployed system."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,23 +12,17 @@ from tests.support.template_loader import ids_of
 pytestmark = pytest.mark.emulator
 
 
-@pytest.fixture
-def alarm_on(system: System) -> Iterator[str]:
-    """Let an alarm be on, and return its name in the template."""
-    logical_id = "WorkerThrottlesAlarm"
-    resource = system.stack.client("cloudformation").describe_stack_resource(
-        StackName=system.stack.name, LogicalResourceId=logical_id
-    )
-    name = resource["StackResourceDetail"]["PhysicalResourceId"]
-    cloudwatch = system.stack.client("cloudwatch")
-    cloudwatch.set_alarm_state(AlarmName=name, StateValue="ALARM", StateReason="a test")
-    yield logical_id
-    cloudwatch.set_alarm_state(AlarmName=name, StateValue="OK", StateReason="over")
-
-
 def test_status_counts_messages_and_names_the_alarm_that_is_on(
-    system: System, project: str, ctl: Ctl, alarm_on: str
+    system: System, project: str, ctl: Ctl
 ) -> None:
+    resource = system.stack.client("cloudformation").describe_stack_resource(
+        StackName=system.stack.name, LogicalResourceId="WorkerThrottlesAlarm"
+    )
+    system.stack.client("cloudwatch").set_alarm_state(
+        AlarmName=resource["StackResourceDetail"]["PhysicalResourceId"],
+        StateValue="ALARM",
+        StateReason="a test",
+    )
     queue_url = system.stack.outputs["CreateTicketQueueUrl"]
     system.stack.client("sqs").send_message(
         QueueUrl=queue_url,
@@ -50,7 +43,7 @@ def test_status_counts_messages_and_names_the_alarm_that_is_on(
     assert alias["name"] == "live"
     assert int(alias["version"]) > 0
     assert text.status == 1
-    assert f"{alarm_on} since " in text.out
+    assert "WorkerThrottlesAlarm since " in text.out
 
 
 def test_shell_finds_the_stack_by_its_variables(system: System, ctl: Ctl) -> None:

@@ -13,7 +13,6 @@ from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
 from tests.support.markdown_commands import ROOT
 from tests.support.proxy import Proxy, serving
-from ticketctl.aws.topic import subscribe
 from ticketctl.local.stack import LocalStack, local_stack
 
 pytestmark = pytest.mark.emulator
@@ -25,30 +24,12 @@ def deployed() -> Iterator[LocalStack]:
         yield stack
 
 
-@pytest.fixture(scope="module")
-def announcements_url(deployed: LocalStack) -> str:
-    """Subscribe a FIFO queue, which keeps the topic's order."""
-    return subscribe(deployed, "fifo")
-
-
-@pytest.fixture
-def system(deployed: LocalStack, announcements_url: str) -> Iterator[System]:
-    system = System(deployed, announcements_url)
-    yield system
-    system.settle()
-
-
 def numbered(system: System, project_id: str, count: int) -> list[tuple[str, int]]:
     """Wait for this number of announcements; return keys and numbers as they came."""
     system.wait_for(lambda: len(system.events(project_id)) >= count)
     system.settle()
     events = [event["data"] for event in system.events(project_id)]
     return [(data["idempotency_key"], data["number"]) for data in events]
-
-
-def number_one_of(system: System, project_id: str) -> None:
-    system.send(ticket_fields(project_id))
-    numbered(system, project_id, 1)
 
 
 def in_order(*messages: dict[str, Any]) -> list[tuple[str, int]]:
@@ -93,7 +74,8 @@ class TestOrder:
             system.function_environment(AWS_ENDPOINT_URL_SNS=sns.url),
         ):
             # The start of an execution environment takes long.
-            number_one_of(system, f"{project}-other")
+            system.send(ticket_fields(f"{project}-other"))
+            numbered(system, f"{project}-other", 1)
             sns.coming = [Fault.FAILED_BEFORE] * 2
             system.send(messages[0])
             system.wait_for(lambda: not sns.coming)

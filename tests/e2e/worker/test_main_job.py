@@ -1,4 +1,4 @@
-"""Each promise, kept by the template and the built function on the emulator."""
+"""The main job of the template and the built function, on the emulator."""
 
 import json
 from typing import Any

@@ -116,11 +116,6 @@ def contents(message: Any) -> Any:
     )
 
 
-def receipt(message: Any) -> Entry:
-    """Return the parameter that names a received message."""
-    return {"ReceiptHandle": message["ReceiptHandle"]}
-
-
 def hidden(backend: Backend) -> Any:
     """Receive before and after the visibility timeout; return the receive counts."""
     send_one(backend)
@@ -143,8 +138,8 @@ def change_visibility(backend: Backend, messages: list[Any]) -> list[str]:
     answer = backend.sqs.change_message_visibility_batch(
         QueueUrl=backend.source,
         Entries=[
-            {"Id": f"id-{place}", "VisibilityTimeout": 0, **receipt(message)}
-            for place, message in enumerate(messages)
+            {"Id": f"id-{place}", "VisibilityTimeout": 0, "ReceiptHandle": handle}
+            for place, handle in enumerate(one["ReceiptHandle"] for one in messages)
         ],
     )
     return [entry["Id"] for entry in answer.get("Failed", [])]
@@ -155,9 +150,8 @@ def deleted(backend: Backend) -> Any:
     send_one(backend)
     messages = receive_all(backend)
     for message in messages:
-        backend.sqs.delete_message_batch(
-            QueueUrl=backend.source, Entries=[{"Id": "id", **receipt(message)}]
-        )
+        receipt = {"Id": "id", "ReceiptHandle": message["ReceiptHandle"]}
+        backend.sqs.delete_message_batch(QueueUrl=backend.source, Entries=[receipt])
     return change_visibility(backend, messages)
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.support.builders import ticket_fields
 from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import Ended
+from tests.support.seed_items import key_item
 from tests.support.stage import Stage, dead_letter, dead_letters
 from ticket_numbering.contract.envelope import text_attribute
 from ticket_numbering.contract.messages import CreateTicket
@@ -218,7 +219,7 @@ class TestDeleted:
         found = asking("k-1", ErrorType="InvalidMessageError")
         stage.bury(asking("k-2"), found)
         fingerprint = CreateTicket.parse(found.body).fingerprint
-        stage.number("PROJ#k-1", 7, fingerprint=fingerprint)
+        stage.write(key_item("PROJ", 7, "k-1", fingerprint=fingerprint))
 
         ended = delete(stage, "--all")
 
@@ -244,8 +245,8 @@ class TestDeleted:
         self, stage: Stage, found: DeadLetter
     ) -> None:
         stage.bury(found)
-        stage.number("PROJ#k-7", 7)
-        stage.number("A#B#k-7", 8)
+        for number, project_id in ((7, "PROJ"), (8, "A#B")):
+            stage.write(key_item(project_id, number, "k-7", fingerprint="v1:another"))
 
         delete(stage, "--all")
 
