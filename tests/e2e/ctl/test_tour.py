@@ -73,52 +73,50 @@ def said(command: str, directory: Path, status: int = 0) -> str:
     return out + remarks
 
 
-class TestTour:
+def dead_letters(directory: Path) -> list[dict[str, str]]:
+    out = said("ticketctl dead-letters list --json 2> /dev/null", directory)
+    found: list[dict[str, str]] = json.loads(out)["dead_letters"]
+    return found
+
+
+def test_tour_ends_with_a_clean_audit(printed: Path, tmp_path: Path) -> None:
     """Two hundred tickets, three of them wrong, one of these fixed."""
-
-    def test_tour_ends_with_a_clean_audit(self, printed: Path, tmp_path: Path) -> None:
-        """Every command of the tour does its part."""
-        first = said('ticketctl send --project MINE --title "First" --wait', tmp_path)
-        assert "MINE-1" in first
-        assert ("start Docker" in printed.read_text()) is not has_bridge()
-        # A second system would take over the first one's addresses.
-        assert "runs already" in said("ticketctl up", ROOT, status=2)
-        said(f"ticketctl sample {TICKETS} --poison {POISON} > t.jsonl", tmp_path)
-        refused = said("ticketctl send-file t.jsonl", tmp_path, status=2)
-        assert refused.count("t.jsonl:") == POISON + 1
-        expected = TICKETS - POISON + 1
-        # Each refusal is announced too: project and key of the poison can be read.
-        lines = expected + POISON
-        with typed(f"ticketctl watch --count {lines}", tmp_path) as watch:
-            assert watch.stderr is not None
-            assert "watching" in watch.stderr.readline()
-            said("ticketctl send-file t.jsonl --unchecked", tmp_path)
-            # The queue is worked on meanwhile.
-            wait_until(lambda: len(self._dead_letters(tmp_path)) == POISON)
-            [start] = [
-                dead_letter["message_id"][:8]
-                for dead_letter in self._dead_letters(tmp_path)
-                if "priority" in dead_letter["error_message"]
-            ]
-            said(f"ticketctl dead-letters show {start} --raw > body.json", tmp_path)
-            body = tmp_path / "body.json"
-            body.write_text(body.read_text().replace("whenever", "high"))
-            edit = f"ticketctl dead-letters edit {start} --body body.json"
-            said(edit, tmp_path)
-            watched, _ = watch.communicate(timeout=PATIENCE_SECONDS)
-        keys = re.findall(r"^\S+", watched, re.MULTILINE)
-        assert keys.count("refused") == POISON
-        assert len({*keys} - {"refused"}) == expected
-        listed = said("ticketctl list WEB --limit 1", tmp_path)
-        assert "there are more" in listed
-        said('ticketctl void MINE-1 --reason "a mistake" --yes', tmp_path)
-        # The system shows every announcement, and goes on.
-        wait_until(lambda: "MINE-1 voided: a mistake" in printed.read_text())
-        report = json.loads(said("ticketctl audit --json", tmp_path))
-        assert report["clean"]
-        assert report["tickets_read"] == expected + 1
-
-    def _dead_letters(self, directory: Path) -> list[dict[str, str]]:
-        out = said("ticketctl dead-letters list --json 2> /dev/null", directory)
-        found: list[dict[str, str]] = json.loads(out)["dead_letters"]
-        return found
+    first = said('ticketctl send --project MINE --title "First" --wait', tmp_path)
+    assert "MINE-1" in first
+    assert ("start Docker" in printed.read_text()) is not has_bridge()
+    # A second system would take over the first one's addresses.
+    assert "runs already" in said("ticketctl up", ROOT, status=2)
+    said(f"ticketctl sample {TICKETS} --poison {POISON} > t.jsonl", tmp_path)
+    refused = said("ticketctl send-file t.jsonl", tmp_path, status=2)
+    assert refused.count("t.jsonl:") == POISON + 1
+    expected = TICKETS - POISON + 1
+    # Each refusal is announced too: project and key of the poison can be read.
+    lines = expected + POISON
+    with typed(f"ticketctl watch --count {lines}", tmp_path) as watch:
+        assert watch.stderr is not None
+        assert "watching" in watch.stderr.readline()
+        said("ticketctl send-file t.jsonl --unchecked", tmp_path)
+        # The queue is worked on meanwhile.
+        wait_until(lambda: len(dead_letters(tmp_path)) == POISON)
+        [start] = [
+            dead_letter["message_id"][:8]
+            for dead_letter in dead_letters(tmp_path)
+            if "priority" in dead_letter["error_message"]
+        ]
+        said(f"ticketctl dead-letters show {start} --raw > body.json", tmp_path)
+        body = tmp_path / "body.json"
+        body.write_text(body.read_text().replace("whenever", "high"))
+        edit = f"ticketctl dead-letters edit {start} --body body.json"
+        said(edit, tmp_path)
+        watched, _ = watch.communicate(timeout=PATIENCE_SECONDS)
+    keys = re.findall(r"^\S+", watched, re.MULTILINE)
+    assert keys.count("refused") == POISON
+    assert len({*keys} - {"refused"}) == expected
+    listed = said("ticketctl list WEB --limit 1", tmp_path)
+    assert "there are more" in listed
+    said('ticketctl void MINE-1 --reason "a mistake" --yes', tmp_path)
+    # The system shows every announcement, and goes on.
+    wait_until(lambda: "MINE-1 voided: a mistake" in printed.read_text())
+    report = json.loads(said("ticketctl audit --json", tmp_path))
+    assert report["clean"]
+    assert report["tickets_read"] == expected + 1

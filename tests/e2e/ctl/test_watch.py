@@ -47,27 +47,24 @@ def watching(ctl: Ctl, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
             process.kill()
 
 
-class TestWatch:
-    """Announcements from the start on are shown, and nothing is left behind."""
+def test_watch_shows_the_chosen_projects_numbers_and_replays(
+    system: System, project: str, ctl: Ctl
+) -> None:
+    message = ticket_fields(project, title="Log\u202ein [red]page[/]")
+    options = ("--project", project, "--count", "2", "--for", str(PATIENCE_SECONDS))
 
-    def test_watch_shows_the_chosen_projects_numbers_and_replays(
-        self, system: System, project: str, ctl: Ctl
-    ) -> None:
-        message = ticket_fields(project, title="Log\u202ein [red]page[/]")
-        options = ("--project", project, "--count", "2", "--for", str(PATIENCE_SECONDS))
+    with watching(ctl, *options) as process:
+        system.send(ticket_fields(f"{project}-other"), message)
+        system.wait_for(lambda: system.events(project))
+        system.send(message)
+        out, err = process.communicate(timeout=2 * PATIENCE_SECONDS)
 
-        with watching(ctl, *options) as process:
-            system.send(ticket_fields(f"{project}-other"), message)
-            system.wait_for(lambda: system.events(project))
-            system.send(message)
-            out, err = process.communicate(timeout=2 * PATIENCE_SECONDS)
-
-        first, second = out.splitlines()
-        title = "Log\N{REPLACEMENT CHARACTER}in [red]page[/]"
-        assert first.split(maxsplit=3) == [f"{project}-1", project, "medium", title]
-        assert second == f"{first}  (replay)"
-        assert (process.returncode, err) == (0, "")
-        assert not temporary(system.stack)
+    first, second = out.splitlines()
+    title = "Log\N{REPLACEMENT CHARACTER}in [red]page[/]"
+    assert first.split(maxsplit=3) == [f"{project}-1", project, "medium", title]
+    assert second == f"{first}  (replay)"
+    assert (process.returncode, err) == (0, "")
+    assert not temporary(system.stack)
 
 
 @pytest.fixture
