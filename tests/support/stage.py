@@ -10,16 +10,17 @@ from typing import Any, Final
 import pytest
 
 from simulation.aws.clients import AlteredClient
-from simulation.aws.items import Address, Item, key_of
+from simulation.aws.items import Address, Item
 from simulation.aws.messages import EPOCH_SECONDS, record_of
 from simulation.aws.queues import Queue
-from simulation.aws.tables import KEYS, SCHEMA, TICKETS
+from simulation.aws.tables import KEYS, TICKETS
 from tests.support.builders import CALLER, SOURCE, block_of, plenty, ticket_fields
 from tests.support.canned_aws import client_error, failing
 from tests.support.controls import Controls
 from tests.support.ctl_process import WIDTH, Ctl, Ended, command_of
 from tests.support.model_services import InTurn, ModelServices
 from tests.support.seed_items import block_items, ticket_item
+from tests.support.tables import address_of
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -164,9 +165,7 @@ class Stage:
     def write(self, *items: Item) -> None:
         """Write items to their tables, past the clients: there may be thousands."""
         for item in items:
-            table = KEYS if "id" in item else TICKETS
-            address = Address(table, key_of(item, SCHEMA[table]))
-            self.services.tables.write(address, item)
+            self.services.tables.write(address_of(item), item)
 
     def read(self, project_id: str, place: int | str) -> Any:
         """Return the item of a number or of a key's record, which can be changed."""
