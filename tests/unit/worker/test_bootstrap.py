@@ -14,7 +14,6 @@ from tests.support.builders import plenty
 from tests.support.canned_aws import (
     Reply,
     Wire,
-    aws_client,
     checksum_of,
     error_reply,
 )
