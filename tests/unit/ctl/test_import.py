@@ -352,22 +352,26 @@ class TestImport:
 
         It reads the tickets that are there in pages.
         """
-        states = []
-        for numbers_of_file in ([1, 2, 3, 20], range(1, 21), range(1, 21)):
+        states, writes = [], []
+        for numbers_of_file in ([1, 2, 3, 70], range(1, 71), range(1, 71)):
             path = stage.file(*numbers_of_file)
             stage.dynamodb.requests.clear()
             ended = stage.call("import", path)
             states.append(stage.tickets())
+            writes.append(stage.dynamodb.requests["transact_write_items"])
 
         first, second, third = states
-        assert "imported 0, there already 20, refused 0" in ended.out
+        assert "imported 0, there already 70, refused 0" in ended.out
         assert {number: second[number] for number in first} == first
         assert third == second
-        assert stage.given() == [*range(1, 21)]
+        assert stage.given() == [*range(1, 71)]
         assert {item["origin"] for item in second.values()} == {"elsewhere"}
         assert {item["imported_by"] for item in second.values()} == {CALLER}
-        assert stage.recorded() == [*range(1, 21)]
-        assert len(stage.dynamodb.requests["query"]) < 20
+        assert stage.recorded() == [*range(1, 71)]
+        assert len(stage.dynamodb.requests["query"]) < 70
+        # The highest first: the end of a seed guards the numbers below it.
+        last = [write["TransactItems"][0]["Put"]["Item"] for write in writes[1][-2:]]
+        assert {item["number"]["N"] for item in last} == {"4", "5"}
 
     def test_own_tickets_are_there_already_when_they_are_imported(
         self, stage: Stage

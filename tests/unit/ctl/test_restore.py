@@ -457,20 +457,23 @@ class TestAmongSeeds:
 
         assert stage.tickets() == before
 
-    def test_export_is_taken_when_a_key_was_used_again_after_its_time(
-        self, history: History
+    @pytest.mark.parametrize("is_over", [True, False], ids=["over", "not-over"])
+    def test_key_is_used_again_only_after_its_time(
+        self, history: History, *, is_over: bool
     ) -> None:
-        history.stage.controls.parameters["IdempotencyRetentionDays"] = "40"
-        history.stage.change("PROJ", 12, idempotency_key="key-3")
-        history.stage.change("PROJ", 3, assigned_at="2020-01-01T00:00:00.000Z")
-        history.stage.change("PROJ", "key-3", number=12)
-        path = history.stage.folder / "again.jsonl"
-        path.write_text(history.stage.call("export").out)
+        stage, date = history.stage, "2020-01-01T00:00:00.000Z"
+        stage.controls.parameters["IdempotencyRetentionDays"] = "40"
+        stage.change("PROJ", 12, idempotency_key="key-3")
+        stage.change("PROJ", 3, **({"assigned_at": date} if is_over else {}))
+        stage.change("PROJ", "key-3", number=12)
+        path = stage.folder / "again.jsonl"
+        path.write_text(stage.call("export").out)
 
-        ended = history.stage.call("import", str(path), "--dry-run")
+        ended = stage.call("import", str(path), "--dry-run")
 
-        assert "PROJ-3: " not in ended.err
-        assert "without a record: 1 key, whose time is over" in ended.out
+        taken = "PROJ-3: its idempotency_key is that of PROJ-12"
+        assert (taken in ended.err) is not is_over
+        assert ("1 key, whose time is over" in ended.out) is is_over
 
 
 class TestMarks:
