@@ -10,7 +10,10 @@ from ticketctl.aws.items import Ticket
 
 @dataclass(frozen=True)
 class Existing(Ticket):
-    """A ticket of another system, as an item with all that its line says."""
+    """A ticket of another system, as an item with what its line says.
+
+    Numbers are those of JSON; the texts are in the request, but for an exported item.
+    """
 
     line: int
     request: CreateTicket

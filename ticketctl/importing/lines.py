@@ -128,14 +128,20 @@ def _ticket(line: Line, defaults: Defaults) -> Ticket:
     wanted = fitted(fields) if defaults.fit and may_change else fields
     request = _request(wanted, is_final=defaults.fit or not may_change)
     is_imported = placed.get(ORIGIN) == EXTERNAL and IMPORTED_BY in placed
-    own = {name: value for name, value in placed.items() if value is not None}
+    is_exported = CHAIN in placed or is_imported
+    # Only what goes back as it was needs its texts here, too, beside the request.
+    own = {
+        name: value
+        for name, value in placed.items()
+        if value is not None and (is_exported or name not in CreateTicket.model_fields)
+    }
     return Existing(
         *(request.project_id, number),
         own | request.key._asdict() | {NUMBER: number},
         line=line.number,
         request=request,
         assigned_at=assigned_at,
-        is_exported=CHAIN in placed or is_imported,
+        is_exported=is_exported,
         is_changed=wanted != fields,
     )
 

@@ -46,9 +46,13 @@ class Block:
         assigned_at: str,
         salt: Callable[[], str],
     ) -> "Block":
-        """Return the block of these requests behind the head, in their order.
+        """Return the block of these requests; at least one, all of one project.
 
-        There is at least one, and all are of one project.
+        Args:
+            head: The item before the first ticket.
+            requests: The requests, in the order of their numbers.
+            assigned_at: The date of each ticket.
+            salt: Returns a new salt at each call.
         """
         tickets: list[NewTicket] = []
         previous = head.chain

@@ -45,7 +45,16 @@ def chain_of(  # noqa: PLR0913 - the fields that the hash covers, each by its na
     commitment: str,
     assigned_at: str,
 ) -> str:
-    """Return the chain of a ticket; `previous` is "" if the one before it has none."""
+    """Return the chain of a ticket.
+
+    Args:
+        previous: The chain of the number before it; "" if that has none.
+        project_id: The ticket's project.
+        number: Its number.
+        idempotency_key: Its key.
+        commitment: The commitment to its text.
+        assigned_at: When it got the number.
+    """
     covered = [
         *(previous, project_id, number),
         *(idempotency_key, commitment, assigned_at),

@@ -113,7 +113,12 @@ class TicketNumberAssigned(TicketEvent):
     ) -> "TicketNumberAssigned":
         """Build the event; a replay builds one of the same id and content.
 
-        `padding` is of the number for display, and `trace` of the message that asks.
+        Args:
+            request: The request.
+            assignment: The number that it has.
+            source: The stack, as a CloudEvents source.
+            padding: The digits that the number has for display, at least.
+            trace: `traceparent` and `tracestate` of the message that asks.
         """
         number, assigned_at = assignment.number, assignment.assigned_at
         key = ticket_key(request.project_id, number)

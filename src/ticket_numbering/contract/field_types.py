@@ -167,7 +167,11 @@ def _is_valid(kind: TypeAdapter[str], value: Any) -> bool:
 
 
 def timestamp(moment: datetime) -> str:
-    """Return the form of every time, whatever its zone: 2026-11-22T10:00:00.000Z."""
+    """Return the form of every time: 2026-11-22T10:00:00.000Z.
+
+    Args:
+        moment: Of any time zone, and aware of it.
+    """
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 

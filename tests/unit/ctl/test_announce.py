@@ -100,13 +100,15 @@ MALFORMED: list[dict[str, Any]] = [
 class TestRange:
     """The numbers of a range, each accounted for."""
 
-    @pytest.mark.parametrize(("there", "last"), [((1, 4), 3), ((1, 4), 4), ((1,), 3)])
+    @pytest.mark.parametrize(
+        ("there", "last"), [((1, 4), 3), ((1, 4), 4), ((1,), 3), ((1, 2), 3)]
+    )
     def test_number_is_read_again_when_a_query_saw_half_of_its_block(
         self, stage: Stage, there: Sequence[int], last: int
     ) -> None:
         """The others of its block come after it all the same."""
         stage.put(*there)
-        late = partial(stage.put, 2, 3)
+        late = partial(stage.put, *{2, 3}.difference(there))
         repeat = Repeat(stage, "PROJ", 1, last, sleep=lambda _: late())
 
         found = [ticket.number for ticket, _ in repeat.tickets()]

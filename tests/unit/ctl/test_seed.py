@@ -51,6 +51,16 @@ class TestSeed:
 
         assert sorted(stage.tickets()) == [1, 2, 7, 8, 100]
 
+    def test_seed_closes_what_follows_the_tickets_and_an_open_seed(
+        self, stage: Stage
+    ) -> None:
+        stage.put(1, 2)
+        stage.interrupt_seed(10, after=2)
+
+        stage.seed(100).apply()
+
+        assert sorted(stage.tickets()) == [1, 2, 3, 10, 11, 100]
+
     def test_seed_closes_what_follows_a_lost_ticket(self, stage: Stage) -> None:
         """A worker that read its reserved item, of the page, can still go on there."""
         page = RECOVERY.read_text(encoding="utf-8")

@@ -232,15 +232,18 @@ class TestDamagedAnswers:
             METHODS[TicketStore][method](worker)
         assert len(wire.requests) == len(wire.replies)
 
-    def test_event_is_not_out_when_a_proxys_page_answers(
+    def test_event_and_dead_letter_are_not_out_when_a_proxys_page_answers(
         self, clients: dict[str, Any]
     ) -> None:
         worker = bootstrap(DEFAULT)
-        Wire(clients["sns"], [Reply(page="<html>Sign in</html>")])
+        for service in ("sns", "sqs"):
+            Wire(clients[service], [Reply(page="<html>Sign in</html>")])
 
-        [error] = worker.publisher.publish(ENVELOPES[:1], plenty).values()
+        [not_out] = worker.publisher.publish(ENVELOPES[:1], plenty).values()
+        [not_sent] = worker.dead_letters.send(DEAD_LETTERS[:1], plenty).values()
 
-        assert str(error) == "SNS: ResponseParserError"
+        assert str(not_out) == "SNS: ResponseParserError"
+        assert str(not_sent) == "SQS: missing from the answer"
 
     @pytest.mark.parametrize("checksum", [None, checksum_of(SEVEN.content)])
     def test_answer_counts_when_its_checksum_fits_or_is_missing(

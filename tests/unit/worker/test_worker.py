@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from threading import Barrier, get_ident
 from typing import Any
 
@@ -463,7 +464,12 @@ class TestFifoOrder:
         assert system.dead_letters.sent == []
 
     @pytest.mark.parametrize(
-        ("record", "numbers"), [(fifo_record, []), (queue_record, [1])]
+        ("record", "numbers"),
+        [
+            (fifo_record, []),
+            (queue_record, [1]),
+            (partial(queue_record, group_id="PROJ"), [1]),  # Of a fair queue.
+        ],
     )
     def test_later_request_is_numbered_past_a_refused_one_only_without_an_order(
         self, system: System, record: Callable[[], SQSRecord], numbers: list[int]
@@ -472,9 +478,10 @@ class TestFifoOrder:
         # The block of both, then that of the first.
         system.store.faults = [lambda _: BlockRefused("ValidationException")] * 2
 
-        refused, _ = system.handle(record(), record())
+        refused, later = system.handle(record(), record())
 
         assert refused == StoreRefusedError
+        assert (later == "PROJ-1") is bool(numbers)
         assert system.store.numbers() == numbers
 
     @pytest.mark.parametrize(
