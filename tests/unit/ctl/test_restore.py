@@ -395,8 +395,9 @@ class TestRefusals:
     def test_lost_number_is_a_ticket_again_when_its_hash_is_the_reserved_one(
         self, history: History, keys: Sequence[int]
     ) -> None:
-        """Somebody reserved it, and then found a backup."""
+        """Somebody reserved it, and then found a backup; new ones are not allowed."""
         before = history.tickets()
+        history.stage.outputs["AllowedProjects"] = "OPS"
         both(reserved(LAST), unrecorded(*keys))(history)
 
         ended = history.stage.call("import", history.saved)
