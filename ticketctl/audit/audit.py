@@ -119,7 +119,7 @@ def audit_tables(
         found = [
             *recheck(reading),
             *check_heads(reader, plan.heads),
-            *reading.malformed,
+            *sorted(reading.malformed, key=str),
         ]
         projects = tuple(_projects(reading, found))
     return AuditReport(reading, projects, datetime.now(UTC))
