@@ -114,6 +114,12 @@ def _ticket(line: Line, defaults: Defaults) -> Ticket:
         if not is_project_id(project_id):
             raise InvalidMessageError("project_id: not the id of a project")
         return Ticket(project_id, number, placed)
+    return _existing(line.number, placed, project_id, number, defaults)
+
+
+def _existing(
+    line: int, placed: Fields, project_id: Any, number: int, defaults: Defaults
+) -> Existing:
     fields = {name: placed[name] for name in placed if name not in LEFT_BEHIND}
     assigned_at = defaults.now
     if ASSIGNED_AT in fields:
@@ -138,7 +144,7 @@ def _ticket(line: Line, defaults: Defaults) -> Ticket:
     return Existing(
         *(request.project_id, number),
         own | request.key._asdict() | {NUMBER: number},
-        line=line.number,
+        line=line,
         request=request,
         assigned_at=assigned_at,
         is_exported=is_exported,
