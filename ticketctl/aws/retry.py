@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from ticketctl.cli.errors import BusyError
@@ -26,7 +26,7 @@ class RetryPolicy:
     """With these delays, half a minute on average."""
     shortest: float = 0.05
     longest: float = 2.0
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     jitter: Callable[[float, float], float] = random.uniform
 
     def until(self, attempt: Callable[[], Result | None], obstacle: str) -> Result:

@@ -60,7 +60,7 @@ class Sender:
     sqs: Any
     queue_url: str
     limiter: RateLimiter = field(default_factory=RateLimiter)
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     in_flight: int = 1
     """The most batches on their way at a time."""
 

@@ -1,5 +1,6 @@
 """Sends requests, waits for their numbers, and prints the outcomes."""
 
+import time
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -51,7 +52,8 @@ class Delivery:
     def _wait(self, timeout: float) -> None:
         answered, number = 0, len({ticket.key for ticket in self.awaited})
         try:
-            for answer in wait_for_numbers(self.stack, self.awaited, timeout):
+            clock = time.monotonic, time.sleep
+            for answer in wait_for_numbers(self.stack, self.awaited, timeout, *clock):
                 self._print_answer(answer)
                 answered += 1
         except KeyboardInterrupt:

@@ -5,7 +5,6 @@ announced. A request whose key has no record after its project's numbers have re
 its cap has none for ever, unless a seed of the project is unfinished.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -43,8 +42,8 @@ def wait_for_numbers(
     stack: System,
     tickets: Iterable[CreateTicket],
     timeout: float,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
 ) -> Iterator[Answer]:
     """Yield the answer to each request as it appears.
 

@@ -61,7 +61,7 @@ class Repeat:
     """As the worker pads numbers for display."""
     imported: bool = False
     """Whether imported tickets count, which nobody has announced."""
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     counts: Counter[str] = field(default_factory=Counter)
     """Of the events by their types, and of the numbers that are left out."""
     problems: set[str] = field(default_factory=set)

@@ -87,9 +87,7 @@ _USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 
 
 @contextmanager
-def temporary_queue(
-    stack: System, sleep: Callable[[float], None] = time.sleep
-) -> Iterator[str]:
+def temporary_queue(stack: System) -> Iterator[str]:
     """Subscribe a temporary queue and yield its URL.
 
     Its name has the time of its creation. If the watch is killed or cut off, a later
@@ -108,7 +106,7 @@ def temporary_queue(
     )
     with ExitStack() as end:  # Each of them, whatever becomes of the other.
         end.callback(_delete_queue, stack, queue_url)
-        sleep(_USABLE_AFTER_SECONDS)
+        time.sleep(_USABLE_AFTER_SECONDS)
         end.callback(_unsubscribe, stack, subscribe_queue(stack, queue_arn))
         yield queue_url
 

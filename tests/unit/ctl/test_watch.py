@@ -69,6 +69,7 @@ class TestAnnouncementsAreRead:
         assert line_of(raw(body)).plain.startswith("not an announcement: ")
 
 
+@pytest.mark.usefixtures("no_delay")
 class TestTemporaryQueue:
     """It is the watch's alone, known by its name, and gone when the watch has ended."""
 
@@ -81,7 +82,7 @@ class TestTemporaryQueue:
         others = dict(services.queues)
         stack = stack_on(services, TOPIC_ARN + suffix)
 
-        with temporary_queue(stack, services.wait) as queue_url:
+        with temporary_queue(stack) as queue_url:
             [created] = services.sqs.requests["create_queue"]
             [subscribed] = services.sns.requests["subscribe"]
             name, arn = created["QueueName"], subscribed["Endpoint"]
@@ -122,7 +123,7 @@ class TestTemporaryQueue:
 
         with (
             pytest.raises(ClientError, match="AuthorizationError"),
-            temporary_queue(stack_on(services), services.wait),
+            temporary_queue(stack_on(services)),
         ):
             pass
 
