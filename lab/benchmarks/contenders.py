@@ -47,10 +47,7 @@ def locked_counter(environment: ExecutionEnvironment, request: CreateTicket) -> 
 def _counter_and_ticket(request: CreateTicket, last: int) -> list[dict[str, Any]]:
     counter: dict[str, Any] = {
         "TableName": KEYS,
-        "Item": {
-            "id": {"S": request.project_id},
-            "last_number": {"N": str(last + 1)},
-        },
+        "Item": {"id": {"S": request.project_id}, "last_number": {"N": str(last + 1)}},
         "ConditionExpression": NOT_THERE.format("id"),
     }
     if last:

@@ -16,12 +16,7 @@ KEY: Final = "key"
 WORKER: Final = "worker"
 OPERATOR: Final = "operator"
 
-SMALL: Final = {
-    NUMBER: range(8),
-    KEY: range(3),
-    WORKER: range(2),
-    OPERATOR: range(2),
-}
+SMALL: Final = {NUMBER: range(8), KEY: range(3), WORKER: range(2), OPERATOR: range(2)}
 """Numbers from 0, which none is, to the one after the sixth."""
 
 HASH: Final = z3.DeclareSort("Hash")

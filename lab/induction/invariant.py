@@ -158,12 +158,7 @@ def nothing_comes_into_a_finished_gap(s: State, m: Term, n: Term) -> Term:
     head = z3.And(base <= n, n < m, s.head(n))
     return z3.Implies(
         s.finished(m),
-        z3.And(
-            s.external(m),
-            is_base,
-            z3.Not(ticket),
-            z3.Implies(head, s.item(n + 1)),
-        ),
+        z3.And(s.external(m), is_base, z3.Not(ticket), z3.Implies(head, s.item(n + 1))),
     )
 
 

@@ -127,8 +127,7 @@ def _lemma_proved(s: State, d: Domain, numbers: Sequence[Term]) -> Obligation:
         return z3.And(is_end(s, m), m > head)
 
     lowest = d.every(
-        [NUMBER],
-        lambda m: z3.Implies(is_above(m), z3.And(is_above(least), least <= m)),
+        [NUMBER], lambda m: z3.Implies(is_above(m), z3.And(is_above(least), least <= m))
     )
     known, goal = (*numbers, lowest, head >= 0), _is_open(s, head, higher, least)
     return Obligation("lemma", "a free number behind a head is open", known, goal)

@@ -68,9 +68,7 @@ RULES: Final[Sequence[Rule]] = (
     Rule("no number above its cap", CAPS, "block"),
     # A finished seed excuses nothing.
     Rule(
-        "no refusal of a numbered request",
-        REFUSALS_STAND,
-        f"block learn {SEED} refuse",
+        "no refusal of a numbered request", REFUSALS_STAND, f"block learn {SEED} refuse"
     ),
     Rule("once the numbers have reached it", REFUSALS_STAND, "refuse block"),
     Rule("the head's own chain", CHAIN, "block learn block"),
@@ -118,12 +116,12 @@ PATHS: Final[Mapping[str, Shown]] = {
     # A ticket is lost beside a seed, and the last one before the next.
     "block jump lose": lambda _, s, x: [s.lost(x.n), x.n > 0, s.phase(x.o) != IDLE],
     "block learn lose block": lambda b, s, x: [
-        *(x.n > 0, s.lost(x.n), s.ticket(x.n + 1), z3.Not(b.ticket(x.n + 1))),
+        *(x.n > 0, s.lost(x.n), s.ticket(x.n + 1), z3.Not(b.ticket(x.n + 1)))
     ],
     # A seed below a ticket, and one below another that is at work: it began later,
     # or it would have been the highest.
     "jump query block jump": lambda b, s, x: [
-        *(s.external(x.n), z3.Not(b.external(x.n)), x.n < x.m, b.ticket(x.m)),
+        *(s.external(x.n), z3.Not(b.external(x.n)), x.n < x.m, b.ticket(x.m))
     ],
     "jump jump look reserve finish": lambda _, s, x: [
         *(x.n < x.m, s.finished(x.n), z3.Not(s.topped(x.n)), s.topped(x.m)),
@@ -131,7 +129,7 @@ PATHS: Final[Mapping[str, Shown]] = {
     ],
     # A seed up to a number that ends none; one that misses a ticket, or reads again.
     "jump look reserve adopt": lambda b, s, x: [
-        *(_is_inner(s, s.last(x.o)), s.last(x.o) != b.last(x.o)),
+        *(_is_inner(s, s.last(x.o)), s.last(x.o) != b.last(x.o))
     ],
     "jump block look": lambda _, s, x: [s.due(x.o, 1), s.ticket(1)],
     "jump look again": lambda b, s, x: [b.cursor(x.o) < s.cursor(x.o)],

@@ -222,8 +222,7 @@ def look(s: State, d: Domain, rules: Rules) -> Step:
     o, v = d.fresh(OPERATOR), d.fresh(NUMBER)
     top = s.cursor(o)
     between = d.every(
-        [NUMBER],
-        lambda n: z3.Implies(z3.And(v < n, n < top), z3.Not(s.external(n))),
+        [NUMBER], lambda n: z3.Implies(z3.And(v < n, n < top), z3.Not(s.external(n)))
     )
     is_old = z3.Or(v == 0, s.ticket(v))
     is_open = z3.Or(is_old, z3.And(rules.keeps("every end is closed"), s.ends(v)))
@@ -351,9 +350,7 @@ def expire(s: State, d: Domain, rules: Rules) -> Step:
     """A key's record is deleted, where its retention is limited."""
     k = d.fresh(KEY)
     after = replace(
-        s,
-        record=put(s.record, k, z3.IntVal(0)),
-        expired=put(s.expired, k, YES),
+        s, record=put(s.record, k, z3.IntVal(0)), expired=put(s.expired, k, YES)
     )
     return Step(YES, after, {"key": k})
 

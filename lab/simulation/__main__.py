@@ -7,11 +7,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from simulation.known_bad.algorithms import (
-    ALGORITHMS,
-    CORRECT_BUT_COSTLY,
-    KNOWN_BAD,
-)
+from simulation.known_bad.algorithms import ALGORITHMS, CORRECT_BUT_COSTLY, KNOWN_BAD
 from simulation.pages import unsaid
 from simulation.play import Totals, play, play_on_all_cores
 from simulation.world.execution_environment import SHIPPED

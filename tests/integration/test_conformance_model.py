@@ -17,12 +17,7 @@ from tests.support.backends import DONE, Backend, model_backend, outcome_of
 from tests.support.conformance.case import CANCELLED, FAILED
 from tests.support.conformance.messages import entries, send
 from tests.support.conformance.single_items import batch_get
-from tests.support.conformance.transactions import (
-    put_key,
-    put_ticket,
-    write,
-    written,
-)
+from tests.support.conformance.transactions import put_key, put_ticket, write, written
 from tests.support.model_services import InTurn, ModelServices
 
 CONFLICT: Final = "TransactionConflict"

@@ -422,10 +422,7 @@ WORLDS = [
         announcing(partial(Announcing, change=lambda _: [announcement()])),
         Check.ANNOUNCED_EARLY,
     ),
-    (
-        announcing(lambda *_: FakePublisher(refused={"P-1"})),
-        Check.WAITED_FOR_NEIGHBOUR,
-    ),
+    (announcing(lambda *_: FakePublisher(refused={"P-1"})), Check.WAITED_FOR_NEIGHBOUR),
     (Algorithm("bad", lambda _: raising), Check.HANDLER_RAISED),
 ]
 

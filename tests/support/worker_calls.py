@@ -45,11 +45,9 @@ METHODS: Final[Mapping[type, Mapping[str, Callable[[Worker], object]]]] = {
             block_of([_REQUEST])
         ),
     },
-    Publisher: {
-        "publish": lambda worker: worker.publisher.publish(ENVELOPES, plenty),
-    },
+    Publisher: {"publish": lambda worker: worker.publisher.publish(ENVELOPES, plenty)},
     DeadLetterQueue: {
-        "send": lambda worker: worker.dead_letters.send(DEAD_LETTERS, plenty),
+        "send": lambda worker: worker.dead_letters.send(DEAD_LETTERS, plenty)
     },
 }
 """Of each port: its methods, called once; those of a batch with more than one takes."""

@@ -22,8 +22,7 @@ app.add_typer(dead_letters, name="dead-letters", rich_help_panel=OPERATIONS)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="Its message id, or its start.")]
 Ids = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="ID", help="Message ids, or their starts."),
+    list[str] | None, typer.Argument(metavar="ID", help="Message ids, or their starts.")
 ]
 Project = Annotated[str | None, typer.Option(help="Only those of this project.")]
 Reason = Annotated[
@@ -36,8 +35,7 @@ Reason = Annotated[
 Save = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE",
-        help="Write what is deleted to a new file first, as JSONL.",
+        metavar="FILE", help="Write what is deleted to a new file first, as JSONL."
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]

@@ -40,21 +40,21 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         str | None,
         typer.Option(
             help="The form of assigned_at, such as '%d/%b/%y %I:%M %p' for Jira's; "
-            "UTC if it has no offset. Default: ISO 8601, or JavaScript's form.",
+            "UTC if it has no offset. Default: ISO 8601, or JavaScript's form."
         ),
     ] = None,
     fit: Annotated[
         bool,
         typer.Option(
             help="Change what a ticket cannot hold: characters become U+FFFD, "
-            "texts and lists are cut. The report names the lines.",
+            "texts and lists are cut. The report names the lines."
         ),
     ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
             help="Check the file, and print the plan, the counts of tickets there, and "
-            "the tickets that would be refused.",
+            "the tickets that would be refused."
         ),
     ] = False,
     verify: Annotated[
@@ -62,7 +62,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         typer.Option(
             help="Print the tickets that are missing, different, of another time or "
             "without a record of their key, and write nothing; status 1 if there are "
-            "any.",
+            "any."
         ),
     ] = False,
     yes: Yes = False,

@@ -22,7 +22,7 @@ PRIORITIES: Final = ("low", "medium", "high", "urgent")
 Wait = Annotated[
     bool,
     typer.Option(
-        help="Wait for the numbers, print each; status 1 if one is missing or refused.",
+        help="Wait for the numbers, print each; status 1 if one is missing or refused."
     ),
 ]
 Timeout = Annotated[
@@ -125,7 +125,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         bool,
         typer.Option(
             help="Send invalid requests too, as a producer with a bug would; "
-            "they end as dead letters.",
+            "they end as dead letters."
         ),
     ] = False,
     dry_run: Annotated[

@@ -19,8 +19,7 @@ def seed(
     project: Project,
     *,
     last: Annotated[
-        int,
-        typer.Option(help="The last external number.", min=1, max=MAX_NUMBER),
+        int, typer.Option(help="The last external number.", min=1, max=MAX_NUMBER)
     ],
     reason: Annotated[str, typer.Option(help="Recorded with the numbers.")] = "",
     yes: Yes = False,
@@ -65,11 +64,7 @@ def seed(
 
 @command(SEQUENCES, 'ticketctl void PROJ-42 --reason "duplicate of PROJ-41"')
 def void(
-    ctx: typer.Context,
-    ticket_key: TicketKey,
-    *,
-    reason: Reason,
-    yes: Yes = False,
+    ctx: typer.Context, ticket_key: TicketKey, *, reason: Reason, yes: Yes = False
 ) -> None:
     """Mark a ticket as void, and announce it.
 
@@ -84,11 +79,7 @@ def void(
 
 @command(SEQUENCES, 'ticketctl erase PROJ-42 --reason "request of the person named"')
 def erase(
-    ctx: typer.Context,
-    ticket_key: TicketKey,
-    *,
-    reason: Reason,
-    yes: Yes = False,
+    ctx: typer.Context, ticket_key: TicketKey, *, reason: Reason, yes: Yes = False
 ) -> None:
     """Remove a ticket's text, and announce it: number, key and dates stay.
 

@@ -13,11 +13,7 @@ from ticketctl.commands.options import Json, Project, TicketKey
 Evidence = Annotated[bool, typer.Option(help="Show the hashes and the salt, too.")]
 
 
-@command(
-    TICKETS,
-    "ticketctl show PROJ-42",
-    "ticketctl show PROJ-42 --json | jq .title",
-)
+@command(TICKETS, "ticketctl show PROJ-42", "ticketctl show PROJ-42 --json | jq .title")
 def show(
     ctx: typer.Context,
     ticket_key: TicketKey,
@@ -86,9 +82,7 @@ def list_(
 
 
 @command(
-    TICKETS,
-    "ticketctl find PROJ form-7f3a",
-    "ticketctl find PROJ form-7f3a --json",
+    TICKETS, "ticketctl find PROJ form-7f3a", "ticketctl find PROJ form-7f3a --json"
 )
 def find(
     ctx: typer.Context,

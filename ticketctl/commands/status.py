@@ -25,7 +25,7 @@ def status(
         typer.Option(
             help="End with status 1 if there are dead letters, an alarm is on, could "
             "not sound or notifies nobody, the worker gets no messages, or any of this "
-            "is unknown.",
+            "is unknown."
         ),
     ] = False,
     as_json: Json = False,

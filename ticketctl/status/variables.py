@@ -4,12 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ticketctl.aws.outputs import (
-    LATER_OUTPUTS,
-    NEEDED_OUTPUTS,
-    PARAMETERS,
-    variable_of,
-)
+from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, variable_of
 from ticketctl.aws.stack import Stack
 
 UNSET: Final = "TICKETCTL_UNSET"

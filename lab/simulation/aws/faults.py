@@ -137,10 +137,7 @@ class Fault(Enum):
     KILLED_AFTER = Kind("the caller was killed before it saw the answer", Effect.AFTER)
     # A batch fails in part as often as in the other ways that lose nothing.
     PARTIAL = Kind(
-        "some entries failed in an answer of 200",
-        Effect.PARTLY,
-        calls=BATCHES,
-        odds=3,
+        "some entries failed in an answer of 200", Effect.PARTLY, calls=BATCHES, odds=3
     )
     DUPLICATED = Kind(
         "a message was delivered while it was being worked on", calls=("receive",)

@@ -45,9 +45,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         Check.ATTEMPT,
     ),
     _with(
-        "one cached number for all projects",
-        Check.ATTEMPT,
-        cache=allocation.OneForAll,
+        "one cached number for all projects", Check.ATTEMPT, cache=allocation.OneForAll
     ),
     _with("a cache without the chain", Check.CHAIN, cache=chains.CacheWithoutChain),
     _with("a cache without the date", Check.DATE, cache=chains.CacheWithoutDate),
@@ -86,9 +84,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         Check.DELETED_EARLY,
     ),
     Algorithm(
-        "`Failed` is ignored",
-        adapters.ignoring_failed_entries,
-        Check.DELETED_EARLY,
+        "`Failed` is ignored", adapters.ignoring_failed_entries, Check.DELETED_EARLY
     ),
     _with(
         "unforeseen failures are deleted",
@@ -100,11 +96,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         adapters.putting_without_condition,
         Check.GIVEN_TWICE,
     ),
-    _with(
-        "a cap is ignored",
-        Check.CAP,
-        allocator=allocation.IgnoresCaps,
-    ),
+    _with("a cap is ignored", Check.CAP, allocator=allocation.IgnoresCaps),
     _with(
         "a cap is refused without reading its key",
         Check.REFUSED_AND_NUMBERED,

@@ -50,10 +50,7 @@ class World:
     checks_costs: ClassVar[bool] = True
 
     def __init__(
-        self,
-        scenario: Scenario,
-        choices: Choices,
-        algorithm: Algorithm = SHIPPED,
+        self, scenario: Scenario, choices: Choices, algorithm: Algorithm = SHIPPED
     ) -> None:
         self.scenario, self.choices, self.algorithm = scenario, choices, algorithm
         self.scheduler = Scheduler(choices)

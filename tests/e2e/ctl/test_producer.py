@@ -23,10 +23,7 @@ def key(project: str) -> str:
 def filter_policy(key: str) -> dict[str, Any]:
     """Return the policy that the docs show."""
     prefix = key.removesuffix("1")
-    return {
-        "event_type": [ASSIGNED, REFUSED],
-        "idempotency_key": [{"prefix": prefix}],
-    }
+    return {"event_type": [ASSIGNED, REFUSED], "idempotency_key": [{"prefix": prefix}]}
 
 
 def produced(

@@ -100,10 +100,7 @@ class TestFailure:
         template = tmp_path / "template.yaml"
         template.write_text(TEMPLATE.read_text().replace("\nOutputs:", _BROKEN))
 
-        with (
-            running_emulator() as emulator,
-            Clients(emulator.endpoint_url) as clients,
-        ):
+        with running_emulator() as emulator, Clients(emulator.endpoint_url) as clients:
             with pytest.raises(ToolError, match=reason):
                 deploy(clients, template, build_artifact(), parameters)
 

@@ -5,12 +5,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 from tests.support.backends import DONE, Backend, outcome_of
-from tests.support.conformance.case import (
-    CANCELLED,
-    FAILED,
-    INVALID,
-    Case,
-)
+from tests.support.conformance.case import CANCELLED, FAILED, INVALID, Case
 
 Action = dict[str, Any]
 

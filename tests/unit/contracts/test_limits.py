@@ -63,7 +63,7 @@ TRIALS = {
         allowed={"project_id": "INV-2026"},
         refused={"project_id": "INV-20260"},  # Its whole id counts.
         cause="InvalidMessageError/project_id",
-    ),
+    )
 }
 
 

@@ -23,10 +23,7 @@ from ticket_numbering.contract.events import (
     TicketRefused,
 )
 from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
-from ticket_numbering.contract.messages import (
-    CreateTicket,
-    stored_fingerprint,
-)
+from ticket_numbering.contract.messages import CreateTicket, stored_fingerprint
 from ticket_numbering.worker.observability import Metric
 from ticket_numbering.worker.results import Result
 from ticketctl.aws.items import serialized

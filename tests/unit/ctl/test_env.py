@@ -105,10 +105,7 @@ def test_own_region_alone_is_left_when_the_next_stack_is_not_found(
     [((), "key+mine"), (("--profile", "prod of us"), "+prod of us")],
 )
 def test_profile_that_found_the_stack_wins_over_other_credentials(
-    profile: tuple[str, ...],
-    said: str,
-    tmp_path: Path,
-    stage: Stage,
+    profile: tuple[str, ...], said: str, tmp_path: Path, stage: Stage
 ) -> None:
     program(tmp_path, printed(stage, *profile))
     given = {"AWS_ACCESS_KEY_ID": "key", "AWS_PROFILE": "mine"}

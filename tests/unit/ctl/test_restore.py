@@ -413,8 +413,7 @@ class TestRefusals:
         history.lose(1)
 
         history.stage.call(
-            "import",
-            history.stage.file(line(1, title="Ticket 1", origin="phone")),
+            "import", history.stage.file(line(1, title="Ticket 1", origin="phone"))
         )
 
         assert history.tickets()[1]["assigned_at"] == before[1]["assigned_at"]

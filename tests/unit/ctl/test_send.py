@@ -318,10 +318,7 @@ class TestNothingLostOnTheWay:
 
     @pytest.mark.parametrize(
         ("status", "attempts"),
-        [
-            (HTTPStatus.BAD_REQUEST, 1),
-            (HTTPStatus.INTERNAL_SERVER_ERROR, MAX_ATTEMPTS),
-        ],
+        [(HTTPStatus.BAD_REQUEST, 1), (HTTPStatus.INTERNAL_SERVER_ERROR, MAX_ATTEMPTS)],
     )
     def test_entry_is_given_up_when_sqs_never_takes_it(
         self, status: int, attempts: int

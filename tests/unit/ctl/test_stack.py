@@ -149,10 +149,7 @@ class TestVariables:
 
     @pytest.mark.parametrize(
         ("account_id", "said"),
-        [
-            ("123456789012", ""),
-            (None, ", whose account could not be checked"),
-        ],
+        [("123456789012", ""), (None, ", whose account could not be checked")],
     )
     def test_variables_stand_in_when_cloudformation_does_not_answer(
         self,
@@ -341,8 +338,7 @@ class TestErrors:
         assert is_no_answer(error) is expected
 
     @pytest.mark.parametrize(
-        "code",
-        ["NoSuch", "AWS.SimpleQueueService.NoSuch", "com.amazonaws.sqs#NoSuch"],
+        "code", ["NoSuch", "AWS.SimpleQueueService.NoSuch", "com.amazonaws.sqs#NoSuch"]
     )
     def test_code_is_the_same_in_each_protocol_of_sqs(self, code: str) -> None:
         assert error_code(client_error(code)) == "NoSuch"

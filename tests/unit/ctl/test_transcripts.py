@@ -18,9 +18,7 @@ def test_transcripts_go_as_they_were_approved(path: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("words", [*registered()], ids=" ".join)
-def test_command_has_a_transcript(
-    words: tuple[str, ...],
-) -> None:
+def test_command_has_a_transcript(words: tuple[str, ...]) -> None:
     line = f"ticketctl {' '.join(words)}"
 
     assert any(line in path.read_text(encoding="utf-8") for path in PATHS)

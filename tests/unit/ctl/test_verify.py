@@ -97,10 +97,7 @@ def dead_letter(
 OTHER = json.dumps(SECOND | {"title": "Another"})
 LATE = ticket_fields("A", "late", max_number=2)
 LATE_BODY = json.dumps(LATE)
-DEAD = [
-    dead_letter("3", BROKEN),
-    dead_letter("5", OTHER, "IdempotencyMismatchError"),
-]
+DEAD = [dead_letter("3", BROKEN), dead_letter("5", OTHER, "IdempotencyMismatchError")]
 FIRST_ANNOUNCED = [numbered(FIRST, 1), numbered(FIRST, 1, again=True)]
 SECOND_ANNOUNCED = [numbered(SECOND, 2)]
 REUSE_REFUSED = [refused("5", SECOND, "IdempotencyMismatchError")]
@@ -180,10 +177,7 @@ MISSING = {
     "not-again": (without(FIRST_ANNOUNCED[1:]), "sent again, and not announced again"),
     "not-announced": (without(SECOND_ANNOUNCED), "A-2: stored, and not announced"),
     "no-refusal": (without(CAP_REFUSED), NOTHING),
-    "only-dead": (
-        without(REUSE_REFUSED),
-        "dead letter, and its refusal not announced",
-    ),
+    "only-dead": (without(REUSE_REFUSED), "dead letter, and its refusal not announced"),
 }
 WRONG = {
     "finding": (

@@ -109,9 +109,7 @@ class TestQueries:
         assert values(QUERIES, field)
         assert values(QUERIES, field) <= WORDS[field]
 
-    def test_query_of_the_latest_numbers_finds_every_result_with_a_number(
-        self,
-    ) -> None:
+    def test_query_of_the_latest_numbers_finds_every_result_with_a_number(self) -> None:
         query = (EXAMPLES / "latest_numbers.query").read_text("utf-8")
 
         found = {one.outcome for one in RESULTS if issubclass(one, Numbered)}

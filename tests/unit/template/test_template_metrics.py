@@ -168,10 +168,7 @@ CAUSES: dict[str, tuple[set[Curve], Sequence[Sequence[float]]]] = {
         [[1, GAP, 0, 1]],
     ),
     # All is poison, for two periods; the newest has no data yet.
-    SHARE: (
-        {of_stack(one) for one in (Metric.POISON, *ANSWERS)},
-        [[5, 5, GAP]],
-    ),
+    SHARE: ({of_stack(one) for one in (Metric.POISON, *ANSWERS)}, [[5, 5, GAP]]),
 }
 
 PASSING: dict[str, Sequence[Sequence[float]]] = {

@@ -482,8 +482,7 @@ CAPS = cases(
         "rival-next": Caps([rival(2, "Full"), rival(5), ONE, OTHER], [FULL, 3, 4, 5]),
         "rival-last": Caps([ONE, rival(2, "Full"), OTHER, rival(5)], [3, FULL, 4, 5]),
         "rival-of-two": Caps(
-            [rival(2, "Full"), rival(2, "Full, too"), ONE, rival(4)],
-            [FULL, FULL, 3, 4],
+            [rival(2, "Full"), rival(2, "Full, too"), ONE, rival(4)], [FULL, FULL, 3, 4]
         ),
         # The key belongs to the first, whatever the other's cap.
         "rival-in-front": Caps([rival(3), rival(2, "Full")], [3, 3], reads=0),

@@ -11,12 +11,7 @@ import pytest
 from botocore.client import BaseClient
 
 from tests.support.builders import plenty
-from tests.support.canned_aws import (
-    Reply,
-    Wire,
-    checksum_of,
-    error_reply,
-)
+from tests.support.canned_aws import Reply, Wire, checksum_of, error_reply
 from tests.support.environment import ENVIRONMENT, TUNED
 from tests.support.template_loader import listed, properties, source
 from tests.support.worker_calls import (

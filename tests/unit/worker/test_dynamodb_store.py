@@ -117,7 +117,7 @@ CALLS = READS | {
     "write": (
         lambda store: store.write_block(block_of(create_tickets(1))),
         "write of a block",
-    ),
+    )
 }
 
 

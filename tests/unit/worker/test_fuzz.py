@@ -264,9 +264,7 @@ def test_batch_ends_well_whatever_comes(
     phases = set(Phase) - ({Phase.shrink} if bodies is LARGE_BODIES else set())
 
     @settings(
-        max_examples=examples,
-        phases=phases,
-        suppress_health_check=list(HealthCheck),
+        max_examples=examples, phases=phases, suppress_health_check=list(HealthCheck)
     )
     @given(batches(bodies), FAULTS)
     def deliver(records: list[dict[str, Any]], faults: Faults) -> None:

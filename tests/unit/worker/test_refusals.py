@@ -137,8 +137,7 @@ class TestOrder:
         assert system.dead_letters.sent == []
 
     @pytest.mark.parametrize(
-        ("deliveries", "is_sent"),
-        [(1, False), (4, False), (5, True)],
+        ("deliveries", "is_sent"), [(1, False), (4, False), (5, True)]
     )
     def test_poison_waits_for_its_event_in_the_first_deliveries(
         self, system: WorkerOnFakes, deliveries: int, *, is_sent: bool
