@@ -1,4 +1,4 @@
-"""The latency profiles: what the model's calls take is what a profile says."""
+"""The latency profiles: what a transaction takes, and the times of a user."""
 
 import json
 from collections.abc import Sequence
@@ -14,15 +14,12 @@ from benchmarks.profiles import (
     TRANSACTION_CLIENT_MS,
     USUAL_ITEMS,
     Distribution,
-    ProfileLatency,
 )
 from benchmarks.user_profiles import profile_of
 from benchmarks.workloads import FIFO, Workload
-from simulation.engine.choices import Choices
 
 SHARES = (0.5, 0.9, 0.99)
 NAMES = ("p50", "p90", "p99")
-RUNS = 4_000
 
 
 def quantiles(times: Distribution) -> list[float]:
@@ -40,37 +37,6 @@ def test_transaction_takes_the_published_time_when_its_size_was_measured(
 
     assert MEASURED.transaction(items).values == pytest.approx(expected)
     assert slow == pytest.approx([2 * value for value in expected])
-
-
-class TestLatency:
-    """On the model, request, work and answer together take the profile's time."""
-
-    @pytest.mark.parametrize("name", PROFILES)
-    @pytest.mark.parametrize("operation", ["query", "transact_write_items"])
-    def test_call_takes_the_profiles_time_when_it_is_played(
-        self, name: str, operation: str
-    ) -> None:
-        profile, choices = PROFILES[name], Choices(1)
-        latency = ProfileLatency(profile=profile)
-        is_write = operation == "transact_write_items"
-
-        def call() -> float:
-            ways = sum(
-                latency.way(choices, operation, is_answer=is_answer)
-                for is_answer in (False, True)
-            )
-            if not is_write:
-                return ways
-            steps = latency.steps(choices, USUAL_ITEMS)
-            # Every item is prepared and committed; the first is prepared at once.
-            return ways + steps.decision + (2 * USUAL_ITEMS - 1) * steps.item()
-
-        found = sorted(call() for _ in range(RUNS))
-
-        times = profile.transaction(USUAL_ITEMS) if is_write else profile.call
-        drawn = [found[int(share * RUNS)] for share in SHARES]
-        assert drawn == pytest.approx([times.at(share) for share in SHARES], rel=0.15)
-        assert sum(found) / RUNS == pytest.approx(times.mean, rel=0.05)
 
 
 class TestOwnTimes:
@@ -127,12 +93,3 @@ class TestBound:
         assert Workload(1).bound(fast) == pytest.approx(10 / 0.045)
         assert Workload(10, queue=FIFO).bound(fast) == Workload(1).bound(fast)
         assert Workload(2).bound(fast) == pytest.approx(20 / 0.045)
-
-    def test_bound_is_that_of_sequence_and_texts_when_workers_wait(self) -> None:
-        """Each block takes a read's answer and a write, however many workers wait."""
-        slow = PROFILES["slow"]
-        real = Workload(10, batch_size=35, has_real_texts=True)
-
-        assert Workload(10).bound(slow) == Workload(100).bound(slow)
-        assert Workload(10).bound(slow) < 10 / slow.transaction(20).mean * 1.2
-        assert 320 < real.bound(PROFILES["fast"]) < 370
