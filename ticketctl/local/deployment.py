@@ -134,10 +134,7 @@ def repair_concurrency(function_api: Any) -> None:
 
 
 def _repair_fifo_topics(sns: Any) -> None:
-    """Make the emulator treat a FIFO topic as one.
-
-    Its CloudFormation takes over the name alone.
-    """
+    """Make FIFO topics of those that the emulator's CloudFormation named so."""
     for topic in sns.list_topics()["Topics"]:
         if is_fifo(topic["TopicArn"]):
             sns.set_topic_attributes(

@@ -21,6 +21,7 @@ from tests.support.stage import Stage, without_sleep
 from ticket_numbering.contract.envelope import Envelope
 from ticketctl.aws.items import serialized
 from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.table_reader import SETTLING_SECONDS
 from ticketctl.aws.tickets import around_each
 from ticketctl.aws.topic import publish
 from ticketctl.cli.errors import CloudError
@@ -108,12 +109,18 @@ class TestRange:
     ) -> None:
         """The others of its block come after it all the same."""
         stage.put(*there)
-        late = partial(stage.put, *{2, 3}.difference(there))
-        repeat = Repeat(stage, "PROJ", 1, last, sleep=lambda _: late())
+        pauses: list[float] = []
+
+        def settle(seconds: float) -> None:
+            pauses.append(seconds)
+            stage.put(*{2, 3}.difference(there))
+
+        repeat = Repeat(stage, "PROJ", 1, last, sleep=settle)
 
         found = [ticket.number for ticket, _ in repeat.tickets()]
 
         assert found == [*range(1, last + 1)]
+        assert pauses == [SETTLING_SECONDS]
         assert not repeat.problems
 
     @pytest.mark.parametrize("wrong", MALFORMED, ids=str)
@@ -168,7 +175,9 @@ class TestMeanwhile:
         first, again = (e for e in stage.published if ids([e]) == events[-1:])
         assert first["Message"] == again["Message"]
         assert f"TicketNumberAssigned {len({*out} & {*keys})}, " in ended.out
-        assert len(stage.dynamodb.requests["batch_get_item"]) == 3 + (mark == "void")
+        reads = stage.dynamodb.requests["batch_get_item"]
+        sizes = [len(one["RequestItems"]["tickets"]["Keys"]) for one in reads]
+        assert sizes == [10] * (3 + (mark == "void"))
 
     @pytest.mark.parametrize(
         ("waits", "batches"),

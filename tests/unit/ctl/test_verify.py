@@ -218,8 +218,8 @@ WRONG = {
         "dead letter with IdempotencyMismatchError for a number",
     ),
     "not-sent": (
-        with_dead("9", BROKEN, "InvalidMessageError"),
-        "dead letter of no message that was sent",
+        with_dead("9", f"{BROKEN}{' ' * 60}x", "InvalidMessageError"),
+        f"dead letter of no message that was sent: {BROKEN[:60]}...",
     ),
     "dead-at-its-cap": (
         with_dead("6", LATE_BODY, AT_CAP),
@@ -302,14 +302,14 @@ class TestVerdict:
     def test_verdict_names_what_is_missing(self, flawed: Observed, said: str) -> None:
         verdict = judge(flawed)
 
-        assert any(said in problem for problem in verdict.missing)
+        assert any(problem.startswith(said) for problem in verdict.missing)
         assert not verdict.is_clean
 
     @pytest.mark.parametrize(("flawed", "said"), cases(WRONG))
     def test_verdict_names_what_is_wrong(self, flawed: Observed, said: str) -> None:
         verdict = judge(flawed)
 
-        assert any(said in problem for problem in verdict.wrong)
+        assert any(problem.startswith(said) for problem in verdict.wrong)
         assert not verdict.is_clean
 
     @pytest.mark.parametrize(
