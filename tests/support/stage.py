@@ -102,8 +102,8 @@ class Stage:
         patch.setattr("time.monotonic", lambda: self.services.scheduler.now)
 
     def _pause(self, seconds: float) -> None:
-        self.services.wait(seconds)
-        if seconds:
+        if seconds:  # Else the model would draw, and a transcript change.
+            self.services.wait(seconds)
             self.on_pause()
 
     def call(self, *words: str) -> Ended:

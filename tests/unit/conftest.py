@@ -18,5 +18,5 @@ def _no_sockets() -> None:
 
 @pytest.fixture
 def no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody wait, nor botocore's clients before they try again."""
+    """Skip every pause, those of botocore's retries too."""
     monkeypatch.setattr("time.sleep", lambda _: None)

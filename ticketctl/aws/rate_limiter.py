@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -11,7 +11,7 @@ class RateLimiter:
 
     rate: float | None = None
     """Units a second; unlimited if None."""
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     _free_at: float = 0.0
 
     def batch_size(self, most: int) -> int:

@@ -9,7 +9,12 @@ from functools import cache
 from typing import Any, Final, TypeVar
 
 from rich.console import Console
-from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn  # noqa: TID251 - the one place that makes them.
+from rich.progress import (  # noqa: TID251 - the one place that makes them.
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+)
 from rich.table import Table
 from rich.text import Text
 

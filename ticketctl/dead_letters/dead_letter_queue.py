@@ -9,7 +9,7 @@ person has confirmed, or given another body.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -37,7 +37,7 @@ class DeadLetterQueue:
     """The approximate count of dead letters that can be received."""
     hidden: int = 0
     """The approximate count of those that other consumers hold."""
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
 
     def receive(self) -> Iterator[DeadLetter]:
         """Yield each dead letter once, until there are no more or time is over."""

@@ -134,7 +134,7 @@ def repair_concurrency(function_api: Any) -> None:
 
 
 def _repair_fifo_topics(sns: Any) -> None:
-    """Make FIFO topics of those that the emulator's CloudFormation named so."""
+    """Repair FIFO topics: the emulator's CloudFormation sets their names alone."""
     for topic in sns.list_topics()["Topics"]:
         if is_fifo(topic["TopicArn"]):
             sns.set_topic_attributes(

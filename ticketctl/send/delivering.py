@@ -52,8 +52,9 @@ class Delivery:
     def _wait(self, timeout: float) -> None:
         answered, number = 0, len({ticket.key for ticket in self.awaited})
         try:
-            clock = time.monotonic, time.sleep
-            for answer in wait_for_numbers(self.stack, self.awaited, timeout, *clock):
+            for answer in wait_for_numbers(
+                self.stack, self.awaited, timeout, time.monotonic, time.sleep
+            ):
                 self._print_answer(answer)
                 answered += 1
         except KeyboardInterrupt:

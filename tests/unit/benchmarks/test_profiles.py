@@ -1,4 +1,4 @@
-"""The latency profiles: what a transaction takes, and the times of a user."""
+"""The latency profiles: a transaction's time, those of a user, and the bound."""
 
 import json
 from collections.abc import Sequence
@@ -93,3 +93,12 @@ class TestBound:
         assert Workload(1).bound(fast) == pytest.approx(10 / 0.045)
         assert Workload(10, queue=FIFO).bound(fast) == Workload(1).bound(fast)
         assert Workload(2).bound(fast) == pytest.approx(20 / 0.045)
+
+    def test_bound_is_that_of_sequence_and_texts_when_workers_wait(self) -> None:
+        """Each block takes a read's answer and a write, however many workers wait."""
+        slow = PROFILES["slow"]
+        real = Workload(10, batch_size=35, has_real_texts=True)
+
+        assert Workload(10).bound(slow) == Workload(100).bound(slow)
+        assert Workload(10).bound(slow) < 10 / slow.transaction(20).mean * 1.2
+        assert 320 < real.bound(PROFILES["fast"]) < 370

@@ -1,9 +1,15 @@
 """The delays of a command that meets other writers."""
 
+import time
+
 import pytest
 
+from tests.support.stage import Stage
 from ticketctl.aws.retry import RetryPolicy
+from ticketctl.aws.sender import Sender
+from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import BusyError
+from ticketctl.sequences.repeating import Repeat
 
 
 def test_delays_double_from_the_shortest_to_the_longest() -> None:
@@ -22,3 +28,10 @@ def test_delays_double_from_the_shortest_to_the_longest() -> None:
 
     assert slept == [0.25, 0.5, 1.0, 1.5, 1.5]
     assert {low for low, _ in ranges} == {0.0}
+
+
+def test_pauses_are_real_unless_another_clock_is_given(stage: Stage) -> None:
+    one, other = RetryPolicy(), Repeat(stage, "PROJ", 1, 2)
+    waiting = one, other, Sender(stage.services.sqs, "source"), TableReader.of(stage)
+
+    assert {each.sleep for each in waiting} == {time.sleep}

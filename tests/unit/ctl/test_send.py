@@ -359,6 +359,15 @@ class TestDelivery:
         assert refused == "not sent: Broken of no use"
         assert "no number after 0 s" in missing
 
+    def test_table_is_asked_now_and_then_while_a_number_is_awaited(
+        self, stage: Stage
+    ) -> None:
+        words = ["--project", "PROJ", "--title", "t", "--wait", "--timeout", "60"]
+
+        stage.call("send", *words)
+
+        assert 10 < len(stage.dynamodb.requests["batch_get_item"]) < 60
+
     def test_memory_does_not_grow_when_the_file_is_large(self, stage: Stage) -> None:
         stage.call("send-file", stage.file(ticket_fields()))  # It keeps its imports.
         lines = (ticket_fields(description="x" * 2_000) for _ in range(1_500))

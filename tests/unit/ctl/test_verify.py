@@ -218,7 +218,7 @@ WRONG = {
         "dead letter with IdempotencyMismatchError for a number",
     ),
     "not-sent": (
-        with_dead("9", f"{BROKEN}{' ' * 60}x", "InvalidMessageError"),
+        with_dead("9", BROKEN, "InvalidMessageError"),
         f"dead letter of no message that was sent: {BROKEN[:60]}...",
     ),
     "dead-at-its-cap": (

@@ -75,11 +75,18 @@ class TestTemporaryQueue:
 
     @pytest.mark.parametrize("suffix", ["", ".fifo"])
     def test_queue_is_subscribed_for_a_while_when_all_is_well(
-        self, suffix: str
+        self, suffix: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The policy lets in this topic alone, and messages stay for an hour."""
         services = ModelServices()
         others = dict(services.queues)
+        pauses: list[tuple[float, int, int]] = []
+
+        def pause(seconds: float) -> None:
+            there = len(services.queues) - len(others), len(services.subscriptions)
+            pauses.append((seconds, *there))
+
+        monkeypatch.setattr("time.sleep", pause)
         stack = stack_on(services, TOPIC_ARN + suffix)
 
         with temporary_queue(stack) as queue_url:
@@ -90,6 +97,7 @@ class TestTemporaryQueue:
             assert {*services.queues} - {*others} == {name}
             assert [*services.subscriptions.values()] == [arn] == [f"{QUEUES}:{name}"]
 
+        assert pauses == [(1, 1, 0)]  # CreateQueue API: "wait at least one second".
         attributes = created["Attributes"]
         [statement] = json.loads(attributes["Policy"])["Statement"]
         assert name.endswith(suffix)

@@ -1,6 +1,9 @@
-"""The files of a release fit one another."""
+"""The files of a release fit one another, and the versions agree."""
 
+import hashlib
 import json
+import re
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +19,8 @@ from tests.support.template_loader import (
     source,
     worker_as_written,
 )
-from tools.release import CODE_PARAMETERS, write
+from ticketctl import __version__
+from tools.release import CODE_PARAMETERS, ROOT, problems, write
 from tools.translate import as_text, main, translate
 
 BYTES_OF_A_REQUEST = 51_200
@@ -24,6 +28,34 @@ BYTES_OF_A_REQUEST = 51_200
 
 `aws cloudformation deploy` without a bucket and Terraform's `template_body` use it.
 """
+
+
+class TestVersions:
+    """A release has one version."""
+
+    @pytest.mark.parametrize(
+        ("name", "before"),
+        [
+            ("template.yaml", f"SemanticVersion: {__version__}"),
+            ("CHANGELOG.md", f"## {__version__} - "),
+        ],
+    )
+    def test_release_is_refused_when_a_file_has_another_version(
+        self, tmp_path: Path, name: str, before: str
+    ) -> None:
+        for checked in ("template.yaml", "CHANGELOG.md"):
+            shutil.copy(ROOT / checked, tmp_path)
+        path = tmp_path / name
+        other = before.replace(__version__, "9.9.9")
+        path.write_text(path.read_text().replace(before, other))
+
+        [problem] = problems(root=tmp_path)
+
+        assert name in problem
+
+    def test_release_is_refused_when_the_tag_is_another(self) -> None:
+        assert not [*problems(f"v{__version__}")]
+        assert [*problems("v9.9.9")]
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +69,30 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "release"
 
 
+def test_metadata_is_as_the_serverless_application_repository_takes_it() -> None:
+    """Its API reference has the pattern of an author, and the length."""
+    metadata = source()["Metadata"]["AWS::ServerlessRepo::Application"]
+
+    assert re.fullmatch("[a-z0-9](-?[a-z0-9]){0,126}", metadata["Author"])
+    assert len(metadata["Description"]) <= 256
+    assert all(
+        (ROOT / metadata[f"{one}Url"]).is_file() for one in ("License", "Readme")
+    )
+
+
 class TestFiles:
     """Whoever has the directory can deploy from it."""
+
+    def test_checksums_are_those_of_all_other_files(self, release: Path) -> None:
+        files = [path for path in release.iterdir() if path.name != "SHA256SUMS"]
+
+        lines = (release / "SHA256SUMS").read_text().splitlines()
+
+        assert sorted(lines) == sorted(
+            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}"
+            for path in files
+        )
+        assert "x.whl" in {path.name for path in files}
 
     def test_template_names_files_of_the_release(self, release: Path) -> None:
         [path] = release.glob("*.yaml")
