@@ -20,6 +20,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
@@ -106,9 +107,11 @@ class Reader(Thread):
 
     def run(self) -> None:
         """Read to the end, or to the last sign of a terminal."""
-        while (part := os.read(self._end, 65536)) and not part.endswith(LAST):
-            self._read += part
-        self._read += part.removesuffix(LAST)
+        # A bug leaves no last sign, and reading from a closed terminal fails.
+        with suppress(OSError):
+            while (part := os.read(self._end, 65536)) and not part.endswith(LAST):
+                self._read += part
+            self._read += part.removesuffix(LAST)
         os.close(self._end)
 
     def text(self) -> str:

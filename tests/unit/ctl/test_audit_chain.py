@@ -247,6 +247,16 @@ class TestLostTickets:
 
         assert found(steps) == [(Kind.KEY_WITHOUT_TICKET, 2)]
 
+    def test_lost_ticket_is_no_finding_when_it_is_reserved_between_two_reads(
+        self, steps: Steps
+    ) -> None:
+        steps.numbers("A", 3)
+        steps.loses_text("A", 2)
+        steps.stage.on_pause = partial(steps.put, steps.read("A", 2))
+        steps.loses("A", 2)
+
+        assert found(steps) == []
+
     def test_lost_ticket_explains_no_missing_number_behind_it(
         self, steps: Steps
     ) -> None:

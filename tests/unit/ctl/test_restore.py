@@ -384,9 +384,15 @@ class TestRefusals:
             asked = {"idempotency_key": f"key-{number}", "title": f"Ticket {number}"}
             lines.append(line(number, **asked))
 
-        ended = stage.call("import", stage.file(*lines))
+        file = stage.file(*lines)
+
+        ended, again = (
+            stage.call("import", file),
+            stage.call("import", file, "--dry-run"),
+        )
 
         assert "without a record: 1 key, whose time is over" in ended.out
+        assert "PROJ: there already 2, missing 0, refused 0\n" in again.out
         assert "key-14" not in (records := stage.records())
         due = int((now + timedelta(days=1)).timestamp())
         assert due - 1 <= records["key-13"]["expires_at"] <= due
