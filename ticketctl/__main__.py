@@ -1,5 +1,6 @@
 """The command line: `ticketctl`, or `python -m ticketctl`."""
 
+import errno
 import io
 import os
 import signal
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ticketctl.cli.errors import Status, ToolError
+from ticketctl.cli.output import as_called
 from ticketctl.commands import app
 
 
@@ -44,7 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not isinstance(error, OSError):
             raise
         where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}", Status.USAGE)
+        # What a command could not print it may have done.
+        is_output = error.errno == errno.ENOSPC and not where
+        status = Status.FOUND if is_output else Status.USAGE
+        _fail(f"{where}{error.strerror or error}", status)
 
 
 def _prepare_streams() -> None:
@@ -61,7 +66,7 @@ def _prepare_streams() -> None:
 
 
 def _fail(line: str, status: Status) -> NoReturn:
-    print(f"error: {line}", file=sys.stderr)  # noqa: T201 - the one line it takes.
+    print(f"error: {as_called(line)}", file=sys.stderr)  # noqa: T201 - the one line it takes.
     sys.exit(status)
 
 

@@ -28,7 +28,7 @@ class ProjectAudit:
     first: int = 0
     """The lowest number; 0 if there is no ticket."""
     last: int = 0
-    """The highest number; 0 if there is no ticket."""
+    """The highest number, which may be that of a head; 0 if there is no ticket."""
     voided: int = 0
     imported: int = 0
     no_ticket: int = 0
@@ -73,9 +73,13 @@ class AuditReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the promise holds; nothing shows that if there is nothing to read."""
-        is_empty = self.reading.tickets_read == self.reading.keys_read == 0
-        return not (self.findings or is_empty)
+        """Whether the promise holds; nothing shows that if there is nothing to read.
+
+        Heads that hold show it.
+        """
+        reading = self.reading
+        is_empty = reading.tickets_read == reading.keys_read == 0
+        return not (self.findings or (is_empty and not reading.plan.heads))
 
     def heads(self, known: Iterable[Head] = ()) -> list[Head]:
         """Read the end of each segment of the chain, but for those that are known.
@@ -134,6 +138,7 @@ def _projects(
     plan, numbers = reading.plan, reading.numbers
     for name in sorted({*reading.chains, *findings, *plan.projects}):
         tickets, first, last, voided, imported, reserved = numbers.counts(name)
+        last = last or plan.since.get(name, 0)
         missing = [*numbers.missing(name)]
         explained = sum(end - begin + 1 for (begin, end), kind in missing if not kind)
         is_wanted = name in plan.projects and name not in plan.since

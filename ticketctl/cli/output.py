@@ -1,9 +1,11 @@
 """Prints text for people and JSON for scripts."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -20,6 +22,10 @@ from rich.text import Text
 
 Item = TypeVar("Item")
 
+program: Final = ContextVar("program", default="ticketctl")
+"""The call of this program up to a command, with the options that lead to a stack."""
+
+_OWN_COMMAND: Final = re.compile(r"(: |`|then )ticketctl (?=[a-z])")
 _ENDLESS: Final = 10_000
 _INDENT: Final = "  "
 _STEP: Final = 1_000
@@ -41,8 +47,13 @@ def notes() -> Console:
 
 
 def remark(line: str) -> None:
-    """Print a line apart from the results, as it is."""
-    notes().print(line, markup=False)
+    """Print a line apart from the results, as it is but for commands."""
+    notes().print(as_called(line), markup=False)
+
+
+def as_called(text: str) -> str:
+    """Return a text whose commands of this program lead to the same stack."""
+    return _OWN_COMMAND.sub(lambda found: f"{found[1]}{program.get()} ", text)
 
 
 @contextmanager
@@ -97,7 +108,7 @@ def print_line(line: str, style: str = "") -> None:
 
     A pipe gets it whole, for `grep` wants that.
     """
-    out, text = console(), Text(line, style)
+    out, text = console(), Text(as_called(line), style)
     if out.is_terminal:
         text = Text(f"\n{_INDENT}").join(text.wrap(out, out.width - len(_INDENT)))
     out.print(text)

@@ -1,12 +1,13 @@
 """Asks a person before something is done."""
 
 import sys
+import termios
 from contextlib import redirect_stdout
 
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import as_called, remark
 
 
 def confirm(question: str, *, yes: bool) -> None:
@@ -20,9 +21,10 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on; say --yes to go on")
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # Typed before it could be read.
     try:
         with redirect_stdout(sys.stderr):  # It gets the last blank, in spite of `err`.
-            agreed = typer.confirm(question, err=True)
+            agreed = typer.confirm(as_called(question), err=True)
     except typer.Abort:
         raise typer.Exit(Status.INTERRUPTED) from None
     if not agreed:

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ticketctl import __version__
+from ticketctl.cli.output import program
 from ticketctl.cli.pages import docs
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _STATUSES: Final = """
 | Exit status | Meaning |
 | --- | --- |
 | 0 | done |
-| 1 | done, but something was wrong or not found; or nobody read all of the output |
+| 1 | done, but something was wrong or not found; or not all of the output was taken |
 | 2 | not done: a wrong option or file, or something is missing on this machine |
 | 3 | not done: AWS cannot be reached or refuses |
 | 130 | interrupted; commands such as `watch` end with Ctrl-C and status 0 |
@@ -137,6 +138,7 @@ def ticketctl(
     `AWS_ENDPOINT_URL` leads to the local system.
     """
     ctx.obj = lambda find: find(stack, region, profile)
+    program.set(_called(ctx))
 
 
 def stack_of(ctx: typer.Context) -> "Stack":
@@ -147,12 +149,12 @@ def stack_of(ctx: typer.Context) -> "Stack":
     return stack
 
 
-def called(ctx: typer.Context) -> str:
-    """Return the call of this program up to a command, for commands that it prints."""
-    given = ctx.find_root().params
-    options = [(name, given.get(name)) for name in _PLACE]
-    named = [f"--{name} {quote(value)}" for name, value in options if value]
-    return " ".join(["ticketctl", *named])
+def _called(ctx: typer.Context) -> str:
+    """Return the call of this program up to a command, without a shell's variables."""
+    sources: Any = {name: ctx.get_parameter_source(name) for name in _PLACE}
+    typed = [name for name in _PLACE if sources[name].name == "COMMANDLINE"]
+    options = [f"--{name} {quote(ctx.params[name])}" for name in typed]
+    return " ".join(["ticketctl", *options])
 
 
 def command(where: str | typer.Typer, *examples: str) -> Callable[[Function], Function]:

@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, with_progress
+from ticketctl.cli.output import as_called, console, with_progress
 from ticketctl.cli.prompts import confirm
-from ticketctl.commands.application import SEQUENCES, called, command, stack_of
+from ticketctl.commands.application import SEQUENCES, command, stack_of
 from ticketctl.commands.options import Encoding, File, FileFormat, Yes
 
 
@@ -124,7 +124,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
     refuse_beyond(limits_of(stack), judged, file)
     planned = [*plan(stack, tickets), *counts_of(judged)]
-    warned = [*warnings(called(ctx), stack, tickets, judged)]
+    warned = [*warnings(stack, tickets, judged)]
     refused = print_refused(judged, file)
     if not dry_run:
         asked = [place_of(stack), *planned, *warned, "This cannot be undone. Go on?"]
@@ -132,7 +132,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         counts = Import(stack, judge).run(tickets, judged, file)
         refused += counts[REFUSED]
         planned = [summary(counts, len(judged), refused)]
-    planned += [*warned, *left_out(called(ctx), tickets, judged)]
-    console().print("\n".join(planned), markup=False)
+    planned += [*warned, *left_out(tickets, judged)]
+    console().print(as_called("\n".join(planned)), markup=False)
     if refused or any(one.has_other_time for one in judged):
         raise typer.Exit(Status.FOUND)

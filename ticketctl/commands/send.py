@@ -115,7 +115,8 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         str | None,
         typer.Option(
             help="Start of the keys that are made for lines without a key; "
-            "default: the file's name, so that files of one name share keys."
+            "default: the file's name, so that files of one name share keys; "
+            "a pipe has none."
         ),
     ] = None,
     skip_invalid: Annotated[

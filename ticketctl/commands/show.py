@@ -7,7 +7,7 @@ import typer
 from ticketctl.aws import HIGHEST
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, remark
-from ticketctl.commands.application import TICKETS, called, command, stack_of
+from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.commands.options import Json, Project, TicketKey
 
 Evidence = Annotated[bool, typer.Option(help="Show the hashes and the salt, too.")]
@@ -78,7 +78,7 @@ def list_(
         print_tickets(shown)
     if len(found) > limit:
         more = f"list {project} --limit {limit} --before {shown[-1].number}"
-        remark(f"there are more: {called(ctx)} {more}")
+        remark(f"there are more: ticketctl {more}")
 
 
 @command(
@@ -104,7 +104,7 @@ def find(
     from ticketctl.show.report import print_fields, ticket_json
 
     key = request_key(project, idempotency_key)
-    record, ticket = find_request(stack_of(ctx), key, called(ctx))
+    record, ticket = find_request(stack_of(ctx), key)
     if as_json:
         print_json(
             {"record": json_values(record.fields), "ticket": ticket_json(ticket)}

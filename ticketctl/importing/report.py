@@ -8,7 +8,7 @@ from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, ERASED
 from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number
-from ticketctl.cli.output import console, counted
+from ticketctl.cli.output import console, counted, program
 from ticketctl.files.lines import Problems
 from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import UNRECORDED
@@ -71,17 +71,14 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
 
 
 def warnings(
-    program: str, stack: System, tickets: Tickets, judged: Sequence[Judged]
+    stack: System, tickets: Tickets, judged: Sequence[Judged]
 ) -> Iterator[str]:
-    """Warn of a next ticket behind the file's highest, also afterwards, and of --fit.
-
-    `program` is the call of `ticketctl`, with the options before a command.
-    """
+    """Warn of a next ticket behind the file's highest, and of what --fit changed."""
     highest = tickets.highest_numbers().items()
     if any(last_number(stack, project) <= number for project, number in highest):
         yield (
             "if the old system gave higher numbers, the next ticket takes one of them "
-            f"unless you seed first: {program} seed PROJECT --last NUMBER"
+            "unless you seed first: ticketctl seed PROJECT --last NUMBER"
         )
     changed = [one.ticket for one in judged if one.is_due and one.ticket.is_changed]
     if changed:
@@ -142,11 +139,8 @@ def print_refused(judged: Sequence[Judged], file: str) -> int:
     return refused.number
 
 
-def left_out(program: str, tickets: Tickets, judged: Sequence[Judged]) -> Iterator[str]:
-    """Yield lines about what an import leaves out: numbers, texts, marks.
-
-    `program` is the call of `ticketctl`, with the options before a command.
-    """
+def left_out(tickets: Tickets, judged: Sequence[Judged]) -> Iterator[str]:
+    """Yield lines about what an import leaves out: numbers, texts, marks."""
     if tickets.reserved:
         skipped = counted(len(tickets.reserved), "reserved number")
         yield f"skipped: {skipped}, which count as used"
@@ -162,4 +156,4 @@ def left_out(program: str, tickets: Tickets, judged: Sequence[Judged]) -> Iterat
     marks = [mark for one in there for mark in one.marks]
     if marks:
         yield f"not imported: {counted(len(marks), 'mark')}; to set them again:"
-        yield from (f"{program} {mark}" for mark in marks)
+        yield from (f"{program.get()} {mark}" for mark in marks)

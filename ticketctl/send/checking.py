@@ -61,13 +61,17 @@ class DerivedKeys:
 
 
 def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
-    """Return the maker of a file's keys; standard input without a prefix has none.
+    """Return the maker of a file's keys; standard input and pipes need a prefix.
 
     Raises:
         InputError: The prefix cannot be the start of a key.
     """
     if prefix is None:
-        return None if file == STANDARD_INPUT else DerivedKeys(Path(file).name)
+        # A pipe's name is that of whatever comes next time, too.
+        path = Path(file).absolute()
+        is_pipe = not path.is_file() or path.parts[1] in {"dev", "proc"}
+        is_unnamed = file == STANDARD_INPUT or is_pipe
+        return None if is_unnamed else DerivedKeys(path.name)
     if not prefix or len(prefix) > _MAX_PREFIX or _INVISIBLE.search(prefix):
         raise InputError(
             f"--key-prefix: give 1 to {_MAX_PREFIX} visible ASCII characters"

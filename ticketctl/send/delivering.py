@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Final
 
 from ticket_numbering.contract.events import ticket_key
@@ -76,7 +77,13 @@ class Delivery:
             with shown or nullcontext(outcomes) as outcomes:
                 for request in outcomes:
                     self._add(request)
-        finally:  # After Ctrl-C as well.
+        except BaseException:  # Ctrl-C as well.
+            if not self.is_file:
+                [request] = requests
+                key = quote(str(request.fields["idempotency_key"]))
+                remark(f"it may be sent; the same with --key {key} goes on safely")
+            raise
+        finally:
             if self.is_file:
                 is_all = self.sent == number
                 rest = "" if is_all else "; the same command goes on safely"

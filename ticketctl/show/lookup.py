@@ -68,10 +68,8 @@ def request_key(project_id: str, idempotency_key: str) -> RequestKey:
     return RequestKey(checked_project(project_id), idempotency_key)
 
 
-def find_request(
-    stack: System, key: RequestKey, called: str
-) -> tuple[KeyRecord, Ticket]:
-    """Return the record of a request, and its ticket; `called` is how to call us.
+def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
+    """Return the record of a request, and its ticket.
 
     Raises:
         NotThereError: There is no valid record; or the ticket is gone, or has another
@@ -86,7 +84,7 @@ def find_request(
         raise NotThereError(
             f"{key.project_id} has no ticket of the key {key.idempotency_key}: it may "
             "still be on the queue, or be a dead letter; see: "
-            f"{called} dead-letters list --project {key.project_id} "
+            f"ticketctl dead-letters list --project {key.project_id} "
             f"--key {quote(key.idempotency_key)}"
         )
     record = key_record(answer["Item"])
@@ -96,5 +94,5 @@ def find_request(
     why = "which has another key" if found else "but there is no such ticket"
     raise NotThereError(
         f"the key is recorded for {record.project_id}-{record.number}, {why}; "
-        f"see: {called} audit"
+        "see: ticketctl audit"
     )

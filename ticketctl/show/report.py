@@ -22,6 +22,8 @@ _FIRST: Final = ("project_id", NUMBER, "title", STATUS, "priority", ASSIGNED_AT)
 _LAST: Final = ("attributes", "description")
 _EVIDENCE: Final = {CHAIN, COMMITMENT, SALT}
 _WIDTH: Final = 16
+_WIDE: Final = 76
+"""Columns of a terminal on which no date need be folded."""
 
 
 def ticket_json(ticket: Ticket) -> dict[str, Any]:
@@ -52,8 +54,10 @@ def print_tickets(tickets: Iterable[Ticket]) -> None:
     """Print tickets as a table, a row each."""
     names = (NUMBER, ASSIGNED_AT, "priority", "title", STATUS)
     table = Table()
+    whole = {*names} - {"title"} if console().width >= _WIDE else {NUMBER}
     for name in names:
-        table.add_column(name.replace("_", " "), no_wrap=name != "title")
+        label = name.replace("_", " ")
+        table.add_column(label, no_wrap=name in whole, overflow="fold")
     for ticket in tickets:
         texts = [visible(str(ticket.fields.get(name, ""))) for name in names]
         table.add_row(*map(Text, texts))

@@ -1,6 +1,7 @@
 """Sending a file: its lines, keys and rate, and refusals of SQS."""
 
 import json
+import os
 import tracemalloc
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -187,6 +188,16 @@ class TestKeysOfAFile:
     def test_prefix_is_refused_when_it_cannot_begin_a_key(self, prefix: str) -> None:
         with pytest.raises(InputError, match="--key-prefix"):
             keys_of("a.csv", prefix)
+
+    def test_pipe_has_no_name_that_keys_could_begin_with(self, tmp_path: Path) -> None:
+        """What comes through it tomorrow has the same name."""
+        kept, pipe = tmp_path / "a.jsonl", tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with kept.open("w") as file:
+            names = ["-", str(pipe), f"/dev/fd/{file.fileno()}"]
+            assert {keys_of(name, None) for name in names} == {None}
+
+        assert keys_of(str(kept), None) == DerivedKeys("a.jsonl")
 
 
 def test_line_is_bad_when_it_is_too_long_for_sqs() -> None:

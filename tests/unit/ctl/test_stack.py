@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import pty
 import re
 import shlex
 import signal
@@ -37,6 +38,7 @@ from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, var
 from ticketctl.aws.stack import Stack, find_stack
 from ticketctl.cli.errors import CloudError, Status
 from ticketctl.cli.output import console, print_json, print_json_line, remark, visible
+from ticketctl.cli.prompts import confirm
 from ticketctl.commands import app
 from ticketctl.commands.application import stack_of
 from ticketctl.status.variables import shell_lines
@@ -445,18 +447,23 @@ class TestCommand:
     """A command ends with a line and a status, never with a traceback."""
 
     @pytest.mark.parametrize(
-        "error",
+        ("error", "status"),
         [
-            OSError(28, "No space left on device"),
-            sqlite3.OperationalError("database or disk is full"),
+            (OSError(28, "No space left on device"), Status.FOUND),
+            (OSError(28, "No space left on device", "file"), Status.USAGE),
+            (OSError(5, "Input/output error"), Status.USAGE),
+            (sqlite3.OperationalError("database or disk is full"), Status.USAGE),
         ],
-        ids=["file", "temporary file"],
+        ids=["output", "file", "input", "temporary file"],
     )
-    def test_one_line_says_what_the_machine_refuses(self, error: Exception) -> None:
+    def test_one_line_says_what_the_machine_refuses(
+        self, error: Exception, status: Status
+    ) -> None:
+        """What could not be printed may be done."""
         with command(failing(error)):
             ended = ctl("look")
 
-        assert (ended.status, ended.out) == (Status.USAGE, "")
+        assert (ended.status, ended.out) == (status, "")
         assert re.fullmatch("error: .+\n", ended.err)
 
     @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
@@ -468,6 +475,24 @@ class TestCommand:
                 assert ctl("look").status == Status.INTERRUPTED
         finally:
             signal.signal(kind, before)
+
+    def test_answer_counts_only_when_the_question_was_there(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        person, terminal = pty.openpty()
+
+        class Screen(io.StringIO):
+            def write(self, text: str) -> int:
+                os.write(person, b"n\n")
+                return len(text)
+
+        os.write(person, b"y\n")
+        monkeypatch.setattr(sys, "stderr", Screen())
+        with os.fdopen(terminal) as keyboard:
+            monkeypatch.setattr(sys, "stdin", keyboard)
+            with pytest.raises(typer.Exit):
+                confirm("Go on?", yes=False)
+        os.close(person)
 
     def test_character_is_spelled_when_the_output_has_no_code_for_it(
         self, monkeypatch: pytest.MonkeyPatch
