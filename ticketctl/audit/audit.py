@@ -141,8 +141,8 @@ def _projects(
         last = last or plan.since.get(name, 0)
         missing = [*numbers.missing(name)]
         explained = sum(end - begin + 1 for (begin, end), kind in missing if not kind)
-        is_wanted = name in plan.projects and name not in plan.since
-        absent = [Finding(Kind.NO_TICKETS, name)] * (is_wanted and not last)
+        is_absent = name in plan.projects and not last
+        absent = [Finding(Kind.NO_TICKETS, name)] * is_absent
         gaps = [Finding(kind, name, ends) for ends, kind in missing if kind]
         wrong = sorted(findings[name], key=lambda one: (one.kind, one.numbers))
         yield ProjectAudit(
