@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ticketctl.cli.errors import Status, ToolError
-from ticketctl.cli.output import as_called
 from ticketctl.commands import app
 
 
@@ -66,7 +65,7 @@ def _prepare_streams() -> None:
 
 
 def _fail(line: str, status: Status) -> NoReturn:
-    print(f"error: {as_called(line)}", file=sys.stderr)  # noqa: T201 - the one line it takes.
+    print(f"error: {line}", file=sys.stderr)  # noqa: T201 - the one line it takes.
     sys.exit(status)
 
 

@@ -138,11 +138,12 @@ def _projects(
     plan, numbers = reading.plan, reading.numbers
     for name in sorted({*reading.chains, *findings, *plan.projects}):
         tickets, first, last, voided, imported, reserved = numbers.counts(name)
-        last = last or plan.since.get(name, 0)
+        if not findings[name]:  # Else the head may not hold.
+            last = last or plan.since.get(name, 0)
         missing = [*numbers.missing(name)]
         explained = sum(end - begin + 1 for (begin, end), kind in missing if not kind)
-        is_absent = name in plan.projects and not last
-        absent = [Finding(Kind.NO_TICKETS, name)] * is_absent
+        is_wanted = name in plan.projects and name not in plan.since
+        absent = [Finding(Kind.NO_TICKETS, name)] * (is_wanted and not last)
         gaps = [Finding(kind, name, ends) for ends, kind in missing if kind]
         wrong = sorted(findings[name], key=lambda one: (one.kind, one.numbers))
         yield ProjectAudit(

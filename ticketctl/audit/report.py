@@ -8,7 +8,14 @@ from rich.text import Text
 
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.cli.output import counted, print_line, print_table_whole, utc, visible
+from ticketctl.cli.output import (
+    counted,
+    print_line,
+    print_table_whole,
+    program,
+    utc,
+    visible,
+)
 from ticketctl.evidence.findings import shown_range
 
 _MAX_ROWS: Final = 50
@@ -101,7 +108,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         external = sum(project.external for project in report.projects)
         yield (
             f"{no_ticket:,} of {external:,} external numbers have no ticket here; "
-            "to compare them with a file: ticketctl import FILE --dry-run"
+            f"to compare them with a file: {program} import FILE --dry-run"
         )
     yield from _named(
         "without a chain",

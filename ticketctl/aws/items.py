@@ -40,6 +40,7 @@ from ticket_numbering.contract.messages import (
 )
 from ticketctl.aws import HIGHEST
 from ticketctl.cli.errors import NotThereError
+from ticketctl.cli.output import program
 
 MARKS: Final = {VOIDED: "void", ERASED: "erase"}
 """The statuses that a ticket gets by commands, and these."""
@@ -190,7 +191,7 @@ def key_record(item: Mapping[str, Any]) -> KeyRecord:
         and found.number <= HIGHEST
     ):
         return KeyRecord(*key, found.number, fields)
-    raise NotThereError(f"the record {item_id} is malformed; see: ticketctl audit")
+    raise NotThereError(f"the record {item_id} is malformed; see: {program} audit")
 
 
 def is_request_key(project_id: str, idempotency_key: str) -> bool:

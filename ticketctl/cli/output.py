@@ -1,11 +1,10 @@
 """Prints text for people and JSON for scripts."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -22,14 +21,25 @@ from rich.text import Text
 
 Item = TypeVar("Item")
 
-program: Final = ContextVar("program", default="ticketctl")
-"""The call of this program up to a command, with the options that lead to a stack."""
-
-_OWN_COMMAND: Final = re.compile(r"(: |`|then )ticketctl (?=[a-z])")
 _ENDLESS: Final = 10_000
 _INDENT: Final = "  "
 _STEP: Final = 1_000
 """Items between two lines of progress, where no terminal shows a bar."""
+
+
+@dataclass
+class Program:
+    """This program as it was called, for messages that name one of its commands."""
+
+    call: str = "ticketctl"
+    """With the options that lead to the stack."""
+
+    def __str__(self) -> str:
+        """Return the call up to a command."""
+        return self.call
+
+
+program: Final = Program()
 
 
 def console() -> Console:
@@ -47,13 +57,8 @@ def notes() -> Console:
 
 
 def remark(line: str) -> None:
-    """Print a line apart from the results, as it is but for commands."""
-    notes().print(as_called(line), markup=False)
-
-
-def as_called(text: str) -> str:
-    """Return a text whose commands of this program lead to the same stack."""
-    return _OWN_COMMAND.sub(lambda found: f"{found[1]}{program.get()} ", text)
+    """Print a line apart from the results, as it is."""
+    notes().print(line, markup=False)
 
 
 @contextmanager
@@ -108,7 +113,7 @@ def print_line(line: str, style: str = "") -> None:
 
     A pipe gets it whole, for `grep` wants that.
     """
-    out, text = console(), Text(as_called(line), style)
+    out, text = console(), Text(line, style)
     if out.is_terminal:
         text = Text(f"\n{_INDENT}").join(text.wrap(out, out.width - len(_INDENT)))
     out.print(text)

@@ -2,12 +2,12 @@
 
 import sys
 import termios
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import as_called, remark
+from ticketctl.cli.output import remark
 
 
 def confirm(question: str, *, yes: bool) -> None:
@@ -21,10 +21,11 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on; say --yes to go on")
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # Typed before it could be read.
+    with suppress(termios.error):  # Of a terminal that is another program's now.
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # Typed before it could be read.
     try:
         with redirect_stdout(sys.stderr):  # It gets the last blank, in spite of `err`.
-            agreed = typer.confirm(as_called(question), err=True)
+            agreed = typer.confirm(question, err=True)
     except typer.Abort:
         raise typer.Exit(Status.INTERRUPTED) from None
     if not agreed:

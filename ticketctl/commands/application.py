@@ -138,7 +138,7 @@ def ticketctl(
     `AWS_ENDPOINT_URL` leads to the local system.
     """
     ctx.obj = lambda find: find(stack, region, profile)
-    program.set(_called(ctx))
+    program.call = _called(ctx)
 
 
 def stack_of(ctx: typer.Context) -> "Stack":
@@ -150,10 +150,10 @@ def stack_of(ctx: typer.Context) -> "Stack":
 
 
 def _called(ctx: typer.Context) -> str:
-    """Return the call of this program up to a command, without a shell's variables."""
+    """Return the call of this program up to a command, also for another shell."""
     sources: Any = {name: ctx.get_parameter_source(name) for name in _PLACE}
-    typed = [name for name in _PLACE if sources[name].name == "COMMANDLINE"]
-    options = [f"--{name} {quote(ctx.params[name])}" for name in typed]
+    given = [name for name in _PLACE if sources[name].name != "DEFAULT"]
+    options = [f"--{name} {quote(ctx.params[name])}" for name in given]
     return " ".join(["ticketctl", *options])
 
 

@@ -6,7 +6,14 @@ from typing import Annotated, Final
 import typer
 
 from ticketctl.cli.errors import NotThereError, Status
-from ticketctl.cli.output import console, counted, print_json_line, remark, spinner
+from ticketctl.cli.output import (
+    console,
+    counted,
+    print_json_line,
+    program,
+    remark,
+    spinner,
+)
 from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.commands.options import Rate, TicketsTable
 
@@ -67,5 +74,5 @@ def export(
     if absent := {*projects} - tickets.last.keys():
         raise NotThereError(f"no tickets: {', '.join(sorted(absent))}")
     if tickets.missing:
-        remark(f"missing: {counted(tickets.missing, 'number')}; see: ticketctl audit")
+        remark(f"missing: {counted(tickets.missing, 'number')}; see: {program} audit")
         raise typer.Exit(Status.FOUND)

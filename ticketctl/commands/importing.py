@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import as_called, console, with_progress
+from ticketctl.cli.output import console, with_progress
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, command, stack_of
 from ticketctl.commands.options import Encoding, File, FileFormat, Yes
@@ -133,6 +133,6 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         refused += counts[REFUSED]
         planned = [summary(counts, len(judged), refused)]
     planned += [*warned, *left_out(tickets, judged)]
-    console().print(as_called("\n".join(planned)), markup=False)
+    console().print("\n".join(planned), markup=False)
     if refused or any(one.has_other_time for one in judged):
         raise typer.Exit(Status.FOUND)

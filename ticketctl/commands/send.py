@@ -116,7 +116,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         typer.Option(
             help="Start of the keys that are made for lines without a key; "
             "default: the file's name, so that files of one name share keys; "
-            "a pipe has none."
+            "lines from a pipe need one."
         ),
     ] = None,
     skip_invalid: Annotated[

@@ -6,7 +6,7 @@ import typer
 
 from ticketctl.aws import HIGHEST
 from ticketctl.cli.errors import NotThereError
-from ticketctl.cli.output import print_json, print_json_line, remark
+from ticketctl.cli.output import print_json, print_json_line, program, remark
 from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.commands.options import Json, Project, TicketKey
 
@@ -78,7 +78,7 @@ def list_(
         print_tickets(shown)
     if len(found) > limit:
         more = f"list {project} --limit {limit} --before {shown[-1].number}"
-        remark(f"there are more: ticketctl {more}")
+        remark(f"there are more: {program} {more}")
 
 
 @command(

@@ -11,7 +11,7 @@ from ticket_numbering.contract.envelope import is_fifo
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.queues import GROUP_ID, NO_GROUP
 from ticketctl.aws.stack import System
-from ticketctl.cli.output import console, counted, print_line, remark, visible
+from ticketctl.cli.output import console, counted, program, remark, visible
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
@@ -101,8 +101,8 @@ def move_all(stack: System, rate: int | None) -> bool:
             raise
         remark("this service moves no messages itself; sending them one by one")
         return False
-    print_line("SQS moves the dead letters now; `ticketctl status` shows the rest.")
     console().print(
+        f"SQS moves the dead letters now; `{program} status` shows the rest.\n"
         f"To see the task: aws sqs list-message-move-tasks --source-arn {source}\n"
         "To stop it: aws sqs cancel-message-move-task "
         f"--task-handle {task['TaskHandle']}"

@@ -25,6 +25,7 @@ from ticketctl.cli.output import (
     counted,
     notes,
     print_json_line,
+    program,
     remark,
     visible,
 )
@@ -84,7 +85,7 @@ def edit_dead_letter(
         f"the dead letter is the request {other}"
         if other
         else "give another ticket another key, or if none is wanted: "
-        f"ticketctl dead-letters delete {dead_letter.message_id}"
+        f"{program} dead-letters delete {dead_letter.message_id}"
     )
     _refuse_number_of(stack, request.key, remedy)
     if other:
@@ -161,7 +162,7 @@ def _refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
     if numbered:
         raise InputError(
             "nothing was done: a number may lack its announcement, which "
-            "`ticketctl dead-letters redrive` makes up for"
+            f"`{program} dead-letters redrive` makes up for"
         )
 
 

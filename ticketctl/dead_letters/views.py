@@ -18,6 +18,7 @@ from ticketctl.cli.output import (
     print_json,
     print_table_whole,
     printable,
+    program,
     remark,
     visible,
 )
@@ -91,7 +92,7 @@ def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
     if poison := sum(found.error_type is not None for found in dead_letters):
         remark(
             f"{counted(poison, 'dead letter')} will come back unless the worker has "
-            "changed; for a corrected body: ticketctl dead-letters edit"
+            f"changed; for a corrected body: {program} dead-letters edit"
         )
 
 

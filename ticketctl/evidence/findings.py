@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from ticketctl.cli.output import program
 from ticketctl.cli.pages import docs
 
 Range = tuple[int, int]
@@ -40,7 +41,7 @@ _LINES: Final[Mapping[Kind, str]] = {
     ),
     Kind.UNFINISHED_SEED: (
         "{numbers}: missing before an external number, and open to workers: a "
-        "seed or an import was interrupted, so run it again: ticketctl seed {seed}; "
+        "seed or an import was interrupted, so run it again: {program} seed {seed}; "
         "if none was, look for them in a backup first"
     ),
     Kind.DUPLICATE: (
@@ -137,6 +138,7 @@ class Finding:
             key=self.idempotency_key or self.item,
             recorded=f"{self.project_id}-{self.recorded}",
             detail=self.detail,
+            program=program,
             seed=f"{self.project_id} --last {max(self.numbers, default=0) + 1}",
         )
         return f"{self.project_id}: {self.kind}: {said}; see {docs()}recovery.md"

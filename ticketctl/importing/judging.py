@@ -25,6 +25,7 @@ from ticket_numbering.contract.messages import Assignment, RequestKey
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.tickets import Around
 from ticketctl.cli.errors import NotThereError
+from ticketctl.cli.output import program
 from ticketctl.evidence.agreement import differences, expiry_of, of_ticket
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.neighbours import (
@@ -155,9 +156,8 @@ class Judge:
         if not (
             is_last or is_external(ticket.number, around, is_seeded=known.is_seeded)
         ):
-            return (
-                "it is missing among numbers that were given here; see: ticketctl audit"
-            )
+            see = f"see: {program} audit"
+            return f"it is missing among numbers that were given here; {see}"
         record = dynamodb_items.key_item(
             ticket.request.key, ticket.assignment, self._due_from(datetime.now(UTC))
         )

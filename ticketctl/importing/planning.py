@@ -16,6 +16,7 @@ from ticketctl.aws.items import MARKS, Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import Around, around_each, records_of
+from ticketctl.cli.output import program
 from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import UNRECORDED, Judge, Known, Write
 from ticketctl.importing.neighbours import ALREADY, covers, is_external
@@ -155,7 +156,7 @@ def _without_rivals(
                 rivals[key] = there.ticket_key
     for one in judged:
         if rival := rivals.get(one.ticket.idempotency_key):
-            why = f"{rival} has the same idempotency_key; see: ticketctl audit"
+            why = f"{rival} has the same idempotency_key; see: {program} audit"
             yield Judged(Known(one.ticket), why)
         else:
             yield one

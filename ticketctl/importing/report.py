@@ -78,7 +78,7 @@ def warnings(
     if any(last_number(stack, project) <= number for project, number in highest):
         yield (
             "if the old system gave higher numbers, the next ticket takes one of them "
-            "unless you seed first: ticketctl seed PROJECT --last NUMBER"
+            f"unless you seed first: {program} seed PROJECT --last NUMBER"
         )
     changed = [one.ticket for one in judged if one.is_due and one.ticket.is_changed]
     if changed:
@@ -156,4 +156,4 @@ def left_out(tickets: Tickets, judged: Sequence[Judged]) -> Iterator[str]:
     marks = [mark for one in there for mark in one.marks]
     if marks:
         yield f"not imported: {counted(len(marks), 'mark')}; to set them again:"
-        yield from (f"{program.get()} {mark}" for mark in marks)
+        yield from (f"{program} {mark}" for mark in marks)

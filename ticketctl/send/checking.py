@@ -67,10 +67,11 @@ def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
         InputError: The prefix cannot be the start of a key.
     """
     if prefix is None:
-        # A pipe's name is that of whatever comes next time, too.
         path = Path(file).absolute()
-        is_pipe = not path.is_file() or path.parts[1] in {"dev", "proc"}
-        is_unnamed = file == STANDARD_INPUT or is_pipe
+        if path.parts[1:2] in {("dev",), ("proc",)}:
+            path = path.resolve()  # Of a file that is open, its name.
+        # A pipe's name is that of whatever comes next time, too.
+        is_unnamed = file == STANDARD_INPUT or not path.is_file()
         return None if is_unnamed else DerivedKeys(path.name)
     if not prefix or len(prefix) > _MAX_PREFIX or _INVISIBLE.search(prefix):
         raise InputError(

@@ -9,6 +9,7 @@ from typing import Final
 
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.aws_errors import AWS_ERRORS, is_no_answer
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import Request, Sender
 from ticketctl.aws.stack import System
@@ -77,8 +78,9 @@ class Delivery:
             with shown or nullcontext(outcomes) as outcomes:
                 for request in outcomes:
                     self._add(request)
-        except BaseException:  # Ctrl-C as well.
-            if not self.is_file:
+        except BaseException as error:  # Ctrl-C as well.
+            is_known = isinstance(error, AWS_ERRORS) and not is_no_answer(error)
+            if not (self.is_file or is_known):
                 [request] = requests
                 key = quote(str(request.fields["idempotency_key"]))
                 remark(f"it may be sent; the same with --key {key} goes on safely")

@@ -19,12 +19,10 @@ from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import MAX_KEYS, TableReader
 from ticketctl.aws.tickets import last_number
+from ticketctl.cli.output import program
 
 _FIRST_DELAY_SECONDS: Final = 0.2
 _MAX_DELAY_SECONDS: Final = 2.0
-_SEE: Final = "see: ticketctl dead-letters list"
-_SEE_BOTH: Final = "see: ticketctl status, then ticketctl dead-letters list"
-"""The worker may be stopped; then there is no dead letter."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,9 @@ def wait_for_numbers(
         sleep(delay)
         delay = min(2 * delay, _MAX_DELAY_SECONDS)
     for ticket in waiting.missing.values():
-        problem = f"no number after {timeout:g} seconds; {_SEE_BOTH}"
+        # The worker may be stopped; then there is no dead letter.
+        see = f"see: {program} status, then {_letters()}"
+        problem = f"no number after {timeout:g} seconds; {see}"
         yield Answer(ticket, problem=problem)
 
 
@@ -111,9 +111,13 @@ class _Waiting:
 def _answer(ticket: CreateTicket, record: Mapping[str, Any]) -> Answer:
     recorded = assignment(record)
     if isinstance(recorded, DamagedKeyRecordError):
-        return Answer(ticket, problem=f"{recorded}; {_SEE}")
+        return Answer(ticket, problem=f"{recorded}; see: {_letters()}")
     if not ticket.matches(recorded.fingerprint):
         other = ticket_key(ticket.project_id, recorded.number)
-        problem = f"the key is that of {other}, another ticket; {_SEE}"
+        problem = f"the key is that of {other}, another ticket; see: {_letters()}"
         return Answer(ticket, problem=problem)
     return Answer(ticket, recorded.number, recorded.assigned_at)
+
+
+def _letters() -> str:
+    return f"{program} dead-letters list"

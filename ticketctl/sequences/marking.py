@@ -24,7 +24,7 @@ from ticketctl.aws.retry import FORESTALLED, RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.cli.output import visible
+from ticketctl.cli.output import program, visible
 from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
 
@@ -84,7 +84,7 @@ class Marking:
         except ValueError as error:  # That of pydantic is one.
             raise NotThereError(
                 f"{key} is malformed and could not be announced; "
-                f"see: ticketctl show {key}"
+                f"see: {program} show {key}"
             ) from error
         recorded, time = marked.fields[REASONS[status]], marked.fields[TIMES[status]]
         if recorded != self.reason:

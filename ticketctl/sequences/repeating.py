@@ -23,7 +23,7 @@ from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
 from ticketctl.aws.tickets import tickets_above
-from ticketctl.cli.output import console, remark, with_progress
+from ticketctl.cli.output import console, program, remark, with_progress
 from ticketctl.evidence.chain import Link, chain_problem, link_of
 from ticketctl.evidence.findings import Kind
 from ticketctl.sequences.announcing import Announcer, envelope_of
@@ -177,7 +177,7 @@ class Repeat:
     def _remark(self, problem: str, see: str = "audit") -> None:
         if problem not in self.problems:  # Else it is read again.
             self.problems.add(problem)
-            remark(f"{problem}; see: ticketctl {see}")
+            remark(f"{problem}; see: {program} {see}")
 
     def _above(self, number: int) -> Iterator[Ticket]:
         """Yield the items above a number, without what no worker can have numbered."""

@@ -19,6 +19,7 @@ from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.cli.output import program
 
 
 def checked_project(project_id: str) -> str:
@@ -42,7 +43,7 @@ def find_ticket(stack: System, project_id: str, number: int) -> Ticket:
     if found is None:
         raise NotThereError(
             f"there is no ticket {project_id}-{number}; "
-            f"see the latest with: ticketctl list {project_id}"
+            f"see the latest with: {program} list {project_id}"
         )
     return found
 
@@ -84,7 +85,7 @@ def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
         raise NotThereError(
             f"{key.project_id} has no ticket of the key {key.idempotency_key}: it may "
             "still be on the queue, or be a dead letter; see: "
-            f"ticketctl dead-letters list --project {key.project_id} "
+            f"{program} dead-letters list --project {key.project_id} "
             f"--key {quote(key.idempotency_key)}"
         )
     record = key_record(answer["Item"])
@@ -94,5 +95,5 @@ def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
     why = "which has another key" if found else "but there is no such ticket"
     raise NotThereError(
         f"the key is recorded for {record.project_id}-{record.number}, {why}; "
-        "see: ticketctl audit"
+        f"see: {program} audit"
     )

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
-from ticketctl.cli.output import counted, utc, visible
+from ticketctl.cli.output import counted, program, utc, visible
 from ticketctl.cli.pages import docs
 from ticketctl.status.alarms import (
     address_problems,
@@ -163,7 +163,7 @@ def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
     if any(alarm["state"] == "ALARM" for alarm in status["alarms"] or ()):
         yield f"{docs()}on-call.md says what to do about each alarm"
     if status["dead_letters"]:
-        yield "`ticketctl dead-letters list` says why"
+        yield f"`{program} dead-letters list` says why"
 
 
 def _age(oldest: Mapping[str, Any]) -> str:

@@ -6,13 +6,14 @@ import pytest
 
 from tests.support.stage import Stage
 from tests.support.steps import Steps
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import notes, program
 
 
 @pytest.fixture(autouse=True)
 def _own_console() -> None:
-    """Each test has streams of its own, be they terminals or not."""
+    """Each test has streams and a call of its own."""
     notes.cache_clear()
+    program.call = "ticketctl"
 
 
 @pytest.fixture

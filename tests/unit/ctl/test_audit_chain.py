@@ -504,6 +504,15 @@ class TestDamage:
             "A-2: it has an attribute or a status that no hash covers"
         ]
 
+    def test_erased_ticket_is_not_verifiable_when_it_has_more_and_no_hash(
+        self, steps: Steps
+    ) -> None:
+        steps.numbers("A", 1)
+        erased(steps, 1, chain=None, note="paid")
+        steps.changes_key("A", "k-1", chain=None)
+
+        assert found(steps) == [(Kind.NOT_VERIFIABLE, 1, 1)]
+
     def test_record_differs_when_its_ticket_says_more_than_its_hash_covers(
         self, steps: Steps
     ) -> None:

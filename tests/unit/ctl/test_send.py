@@ -17,7 +17,7 @@ from simulation.aws.clients import AlteredClient
 from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
 from tests.support.builders import create_ticket, ticket_fields
-from tests.support.canned_aws import failing
+from tests.support.canned_aws import client_error, failing
 from tests.support.cases import plain_id
 from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
@@ -189,15 +189,23 @@ class TestKeysOfAFile:
         with pytest.raises(InputError, match="--key-prefix"):
             keys_of("a.csv", prefix)
 
-    def test_pipe_has_no_name_that_keys_could_begin_with(self, tmp_path: Path) -> None:
+    def test_pipe_has_no_name_that_keys_could_begin_with(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """What comes through it tomorrow has the same name."""
+        monkeypatch.chdir(tmp_path)
+        Path("-").touch()
         kept, pipe = tmp_path / "a.jsonl", tmp_path / "pipe"
         os.mkfifo(pipe)
-        with kept.open("w") as file:
-            names = ["-", str(pipe), f"/dev/fd/{file.fileno()}"]
-            assert {keys_of(name, None) for name in names} == {None}
+        reader, writer = os.pipe()
+        names = ["-", str(pipe), f"/dev/fd/{reader}", f"/proc/self/fd/{reader}"]
 
-        assert keys_of(str(kept), None) == DerivedKeys("a.jsonl")
+        assert [keys_of(name, None) for name in names] == [None] * len(names)
+        with kept.open("w") as file:
+            for name in (str(kept), f"/dev/fd/{file.fileno()}"):
+                assert keys_of(name, None) == DerivedKeys("a.jsonl")
+        os.close(reader)
+        os.close(writer)
 
 
 def test_line_is_bad_when_it_is_too_long_for_sqs() -> None:
@@ -369,6 +377,26 @@ class TestDelivery:
         refused, _, missing = capsys.readouterr().err.splitlines()
         assert refused == "not sent: Broken of no use"
         assert "no number after 0 s" in missing
+
+    @pytest.mark.parametrize(
+        ("error", "is_named"),
+        [(OSError(28, "disk"), True), (client_error("AccessDenied"), False)],
+        ids=["unknown", "refused"],
+    )
+    def test_key_is_named_when_nobody_knows_whether_its_message_is_sent(
+        self,
+        stage: Stage,
+        capsys: pytest.CaptureFixture[str],
+        error: Exception,
+        *,
+        is_named: bool,
+    ) -> None:
+        stage.before("send_message_batch", failing(error))
+
+        with pytest.raises(type(error)):
+            Delivery(stage).run(requests(1))
+
+        assert ("--key" in capsys.readouterr().err) is is_named
 
     def test_table_is_asked_now_and_then_while_a_number_is_awaited(
         self, stage: Stage
