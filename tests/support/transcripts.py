@@ -222,6 +222,7 @@ class Shell:
             with pytest.raises(SystemExit) as ended:
                 main(words)
             screen_end.write(LAST)
+            screen.join()  # Before the terminal closes.
         shown = [(kind, normal(row)) for kind, row in rows(screen.text())]
         os.close(person)
         results = [row for kind, row in shown if kind]
