@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise
         where = f"{error.filename}: " if error.filename else ""
         # What a command could not print it may have done.
-        is_output = error.errno == errno.ENOSPC and not where
+        is_output = error.errno in {errno.ENOSPC, errno.EDQUOT} and not where
         status = Status.FOUND if is_output else Status.USAGE
         _fail(f"{where}{error.strerror or error}", status)
 

@@ -108,11 +108,10 @@ class Reader(Thread):
     def run(self) -> None:
         """Read to the end, or to the last sign of a terminal."""
         # A bug leaves no last sign, and reading from a closed terminal fails.
-        with suppress(OSError):
-            while (part := os.read(self._end, 65536)) and not part.endswith(LAST):
+        with suppress(OSError), io.FileIO(self._end) as end:
+            while (part := os.read(end.fileno(), 65536)) and not part.endswith(LAST):
                 self._read += part
             self._read += part.removesuffix(LAST)
-        os.close(self._end)
 
     def text(self) -> str:
         """Return everything, once the other end is closed."""

@@ -454,7 +454,7 @@ class TestDamage:
         [
             ("labels", {"SS": ["a"]}),
             # The worker writes no default, so neither of the two leaves it out.
-            *product(["labels"], ({"L": []}, {"NULL": True})),
+            *product(["labels", "description"], ({"L": []}, {"NULL": True})),
             (CHAIN, {"S": "zzz"}),
             *product(("assigned_at", SALT_NAME), [None]),
             *product(
