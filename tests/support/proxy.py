@@ -36,9 +36,9 @@ SLOW: Final = (Fault.LATE, Fault.KILLED_BEFORE, Fault.KILLED_DURING, Fault.KILLE
 
 DECKS: Final = {
     "Query": 300,
-    "BatchGetItem": 45,
+    "BatchGetItem": 30,
     WRITE: 250,
-    PUBLISH: 120,
+    PUBLISH: 100,
     "SendMessageBatch": 50,
 }
 """The cards of each operation's deck; every fault is in every deck."""
