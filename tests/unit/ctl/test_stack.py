@@ -13,6 +13,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from errno import EDQUOT, ENOSPC
 from hashlib import sha1
 from importlib import metadata
 from pathlib import Path
@@ -449,12 +450,12 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("error", "status"),
         [
-            (OSError(28, "No space left on device"), Status.FOUND),
+            *((OSError(one, "no room"), Status.FOUND) for one in (ENOSPC, EDQUOT)),
             (OSError(28, "No space left on device", "file"), Status.USAGE),
             (OSError(5, "Input/output error"), Status.USAGE),
             (sqlite3.OperationalError("database or disk is full"), Status.USAGE),
         ],
-        ids=["output", "file", "input", "temporary file"],
+        ids=["output", "quota", "file", "input", "temporary file"],
     )
     def test_one_line_says_what_the_machine_refuses(
         self, error: Exception, status: Status
