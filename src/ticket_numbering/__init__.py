@@ -25,7 +25,6 @@ Follow a message by reading in this order:
       progress          the requests of a project's batch: pending, answered, refused
       cancellation      pure: the reasons of a cancelled block -> the next step
       block             the tickets of one transaction, chained, within AWS's limits
-      last_ticket       the head of a sequence: its number, date and chain
       store             the store's port, and its reasons
       backoff           adaptive backoff per project
       sequence_cache    the head after our own last block, for milliseconds
@@ -45,6 +44,7 @@ Follow a message by reading in this order:
       field_types       the types of their fields
       json_body         a body as one JSON object, or the reason why not
       chain             each ticket's hash, which covers the one before it
+      head              the last item of a sequence: its number, date and chain
       dynamodb_items    the items of the two tables
       errors            the error tree: poison or transient
 

@@ -6,9 +6,9 @@ from itertools import count
 from typing import Any, Final
 
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.worker.sqs_record import SQSRecord
 
@@ -115,7 +115,7 @@ def block_of(
     previous: str = "",
 ) -> Block:
     """Return a block of requests of one project."""
-    head = LastTicket(first_number - 1, chain=previous)
+    head = Head(first_number - 1, chain=previous)
     return Block.of(head, requests, assigned_at, lambda: SALT)
 
 

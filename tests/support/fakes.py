@@ -10,7 +10,6 @@ from typing import Final
 
 from tests.support.builders import block_of, create_tickets
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
@@ -28,6 +27,7 @@ from ticket_numbering.contract.errors import (
     DeadLetterError,
     StoreUnavailableError,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
 
@@ -102,9 +102,7 @@ class FakeTicketStore:
     tickets: dict[str, dict[int, CreateTicket]] = field(
         default_factory=lambda: defaultdict(dict)
     )
-    heads: dict[str, dict[int, LastTicket]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
+    heads: dict[str, dict[int, Head]] = field(default_factory=lambda: defaultdict(dict))
     """The tickets as the next ones see them."""
     keys: dict[str, Assignment] = field(default_factory=dict)
     """By the ids of their records."""
@@ -135,12 +133,12 @@ class FakeTicketStore:
         project = self.tickets[project_id]
         return [project[number].idempotency_key for number in sorted(project)]
 
-    def head(self, project_id: str) -> LastTicket:
+    def head(self, project_id: str) -> Head:
         """Return the item with the highest number; see `TicketStore`."""
         self._read("head")
         taken = self.tickets[project_id].keys() | self.external[project_id]
         last = max(taken, default=0)
-        return self.heads[project_id].get(last, LastTicket(last))
+        return self.heads[project_id].get(last, Head(last))
 
     def read_keys(
         self, keys: Collection[RequestKey]
@@ -186,7 +184,7 @@ class FakeTicketStore:
         for request, assigned, _ in block.tickets:
             number = assigned.number
             self.tickets[block.project_id][number] = request
-            self.heads[block.project_id][number] = LastTicket(
+            self.heads[block.project_id][number] = Head(
                 number, assigned.assigned_at, assigned.chain or ""
             )
         for key, assigned in block.assignments().items():

@@ -5,7 +5,6 @@ from typing import Any
 
 from tests.support.builders import ASSIGNED_AT
 from ticket_numbering.allocation.block import Block, NewTicket
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
     EXTERNAL,
@@ -13,6 +12,7 @@ from ticket_numbering.contract.dynamodb_items import (
     RESERVED,
     RESERVED_UP_TO,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
@@ -70,7 +70,7 @@ def imported_items(requests: Sequence[CreateTicket], first: int = 1) -> list[Ite
         NewTicket(request, Assignment(number, request.fingerprint, ASSIGNED_AT), "")
         for number, request in enumerate(requests, first)
     ]
-    items = block_items(Block(requests[0].project_id, LastTicket(), tickets))
+    items = block_items(Block(requests[0].project_id, Head(), tickets))
     marks = serialized({ORIGIN: EXTERNAL})
     return [item if "id" in item else item | marks for item in items]
 

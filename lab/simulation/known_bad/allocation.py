@@ -13,12 +13,12 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import NextStep, next_step
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 
@@ -82,7 +82,7 @@ class ByPlace(Allocation):
 class StartsOver(Allocation):
     """Takes a collision for progress, and so attempts without a bound."""
 
-    def block(self, head: LastTicket, now: datetime, salt: Callable[[], str]) -> Block:
+    def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block; after a collision it is the first attempt."""
         self.attempts = 1 if self.collisions else self.attempts
         return Allocation.block(self, head, now, salt)
@@ -103,12 +103,12 @@ def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:
 class OneForAll(SequenceCache):
     """Caches one head for all projects."""
 
-    def head(self, project_id: str, now: datetime) -> LastTicket | None:
+    def head(self, project_id: str, now: datetime) -> Head | None:
         """Return the last ticket of the last block of any project."""
         del project_id
         return SequenceCache.head(self, "any", now)
 
-    def committed(self, project_id: str, head: LastTicket, now: datetime) -> None:
+    def committed(self, project_id: str, head: Head, now: datetime) -> None:
         """Cache the last ticket of a block of any project."""
         del project_id
         SequenceCache.committed(self, "any", head, now)

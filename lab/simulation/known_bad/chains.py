@@ -14,18 +14,18 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import NextStep, next_step
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import CreateTicket
 
 
 class CacheWithoutChain(SequenceCache):
     """Caches number and date."""
 
-    def committed(self, project_id: str, head: LastTicket, now: datetime) -> None:
+    def committed(self, project_id: str, head: Head, now: datetime) -> None:
         """Cache the head without its chain."""
         SequenceCache.committed(self, project_id, replace(head, chain=""), now)
 
@@ -33,7 +33,7 @@ class CacheWithoutChain(SequenceCache):
 class CacheWithoutDate(SequenceCache):
     """Caches number and chain."""
 
-    def committed(self, project_id: str, head: LastTicket, now: datetime) -> None:
+    def committed(self, project_id: str, head: Head, now: datetime) -> None:
         """Cache the head without its date."""
         SequenceCache.committed(self, project_id, replace(head, assigned_at=None), now)
 
@@ -71,7 +71,7 @@ class StaleChains(DynamoDBTicketStore):
         super().__init__(*arguments)
         self._chains: dict[str, str] = {}
 
-    def head(self, project_id: str) -> LastTicket:
+    def head(self, project_id: str) -> Head:
         """Return the last number with an older ticket's chain."""
         head = super().head(project_id)
         first = self._chains.setdefault(project_id, head.chain)
@@ -81,7 +81,7 @@ class StaleChains(DynamoDBTicketStore):
 class DatesByItsClock(Allocation):
     """Dates each ticket by the worker's clock alone."""
 
-    def block(self, head: LastTicket, now: datetime, salt: Callable[[], str]) -> Block:
+    def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block without reading the last date."""
         return Allocation.block(self, replace(head, assigned_at=None), now, salt)
 

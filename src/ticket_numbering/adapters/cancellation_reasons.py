@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
@@ -13,6 +12,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ORIGIN,
     assignment,
 )
+from ticket_numbering.contract.head import Head
 
 REASON_BY_CODE: Final = {
     # TransactWriteItems API reference, "TransactionCanceledException".
@@ -53,11 +53,11 @@ def _slot(number: int, ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slo
     return Slot(reason, key_reason, recorded, taken_by)
 
 
-def head_of(number: int, item: Mapping[str, Any]) -> LastTicket:
+def head_of(number: int, item: Mapping[str, Any]) -> Head:
     """Return a ticket's item as the head of its sequence; it may hold anything."""
     date = item.get(ASSIGNED_AT, {}).get("S", "")
     chain = valid_chain(item.get(CHAIN, {}).get("S"))
-    return LastTicket(number, None if ORIGIN in item else date, chain)
+    return Head(number, None if ORIGIN in item else date, chain)
 
 
 def reason_of(cancellation: Mapping[str, Any]) -> Reason:

@@ -16,7 +16,6 @@ from ticket_numbering.adapters.aws_errors import (
 from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, slots_of
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import BlockRefused, Cancelled, Committed
 from ticket_numbering.contract.dynamodb_items import (
     HEAD_ATTRIBUTES,
@@ -29,6 +28,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ticket_number,
 )
 from ticket_numbering.contract.errors import DamagedKeyRecordError
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, RequestKey
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class DynamoDBTicketStore:
         # meet their first cancellation together would catch different classes.
         self._canceled = client.exceptions.TransactionCanceledException
 
-    def head(self, project_id: str) -> LastTicket:
+    def head(self, project_id: str) -> Head:
         """Return the item with the project's highest sort key, read consistently."""
         with translated("Query of the last number"):
             page = self._client.query(
@@ -73,7 +73,7 @@ class DynamoDBTicketStore:
             )
             items = member(page, "Items")
         if not items:
-            return LastTicket()
+            return Head()
         return head_of(ticket_number(project_id, items[0]), items[0])
 
     def read_keys(

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.contract.chain import chain_of, commitment_of
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 MAX_BLOCK_REQUESTS: Final = 50
@@ -34,14 +34,14 @@ class Block:
     """Tickets of one project that take contiguous numbers, all or none."""
 
     project_id: str
-    head: LastTicket
+    head: Head
     """The item before the first ticket, seen committed."""
     tickets: Sequence[NewTicket]
 
     @classmethod
     def of(
         cls,
-        head: LastTicket,
+        head: Head,
         requests: Sequence[CreateTicket],
         assigned_at: str,
         salt: Callable[[], str],
@@ -76,10 +76,10 @@ class Block:
         return self.head.next_number
 
     @property
-    def last(self) -> LastTicket:
+    def last(self) -> Head:
         """Its last ticket: the head of the sequence once the block is committed."""
         last = self.tickets[-1].assignment
-        return LastTicket(last.number, last.assigned_at, last.chain or "")
+        return Head(last.number, last.assigned_at, last.chain or "")
 
     @property
     def requests(self) -> list[CreateTicket]:

@@ -6,7 +6,6 @@ from itertools import takewhile
 from typing import Final
 
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
@@ -15,6 +14,7 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
     TransientError,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, RequestKey
 
 OPEN: Final = frozenset({Reason.THROTTLED, Reason.CONFLICT, Reason.UNKNOWN})
@@ -47,7 +47,7 @@ class NextStep:
     """A number of the block is taken, committed."""
     conflicted: bool
     """Another transaction holds an item of the block, and may yet be cancelled."""
-    head: LastTicket | None = None
+    head: Head | None = None
     """The item to write the next block after, which is committed; None: to be read."""
     error: TransientError | None = None
     """Why to wait before the head is read."""
@@ -97,7 +97,7 @@ def kind_of(reasons: Collection[Reason]) -> type[TransientError]:
     return StoreUnavailableError
 
 
-def _past_taken(slots: Sequence[Slot]) -> LastTicket | None:
+def _past_taken(slots: Sequence[Slot]) -> Head | None:
     """Return the last of the run of taken numbers at the block's start.
 
     These are committed, for their own conditions failed.

@@ -12,7 +12,6 @@ from ticket_numbering.allocation.block import (
     is_too_large,
     take_block,
 )
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
 from ticket_numbering.contract.errors import (
     NotAttemptedError,
@@ -21,6 +20,7 @@ from ticket_numbering.contract.errors import (
     TicketTooLargeError,
     TransientError,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import (
     Assignment,
     CreateTicket,
@@ -36,7 +36,7 @@ class Allocation:
     project_id: str
     pending: list[CreateTicket]
     """In the order of sending, each once; different ones can share a key."""
-    head: LastTicket | None = None
+    head: Head | None = None
     """The last item of the sequence, seen committed; None: to be read."""
     block_limit: int = MAX_BLOCK_REQUESTS
     attempts: int = 0
@@ -97,7 +97,7 @@ class Allocation:
         ]
         return [*chain.from_iterable(due[:MAX_KEYS_PER_READ])]
 
-    def block(self, head: LastTicket, now: datetime, salt: Callable[[], str]) -> Block:
+    def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block to write: of each key, only its first request."""
         if not head.can_be_followed(now):
             self.damaged_dates.add(head.number)

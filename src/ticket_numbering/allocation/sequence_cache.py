@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from ticket_numbering.allocation.last_ticket import LastTicket
+from ticket_numbering.contract.head import Head
 
 TTL: Final = timedelta(milliseconds=15)
 """About a transaction: a worker that waited for ours has not committed before.
@@ -31,16 +31,16 @@ class SequenceCache:
     """
 
     ttl: timedelta = TTL
-    entries: dict[str, tuple[LastTicket, datetime]] = field(default_factory=dict)
+    entries: dict[str, tuple[Head, datetime]] = field(default_factory=dict)
     """The head, and when it was committed, by project."""
 
-    def head(self, project_id: str, now: datetime) -> LastTicket | None:
+    def head(self, project_id: str, now: datetime) -> Head | None:
         """Return the last ticket of our last block; None if that was too long ago."""
         head, committed_at = self.entries.get(project_id, (None, _NEVER))
         # abs: a clock that was set back must not make an old head young again.
         return head if abs(now - committed_at) <= self.ttl else None
 
-    def committed(self, project_id: str, head: LastTicket, now: datetime) -> None:
+    def committed(self, project_id: str, head: Head, now: datetime) -> None:
         """Cache the last ticket of our committed block."""
         if project_id not in self.entries and len(self.entries) >= MAX_PROJECTS:
             self.entries.clear()

@@ -6,8 +6,8 @@ from enum import Enum, auto
 from typing import Final, Protocol
 
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.contract.errors import DamagedKeyRecordError
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, RequestKey
 
 MAX_KEYS_PER_READ: Final = 100
@@ -36,7 +36,7 @@ class Slot:
     key: Reason = Reason.NONE
     recorded: Assignment | DamagedKeyRecordError | None = None
     """The number that the request already has, where its key's condition failed."""
-    taken_by: LastTicket | None = None
+    taken_by: Head | None = None
     """The ticket that has the number; None if a seed or import, or an unknown writer
     took it: only a read tells how the sequence goes on."""
 
@@ -73,7 +73,7 @@ class BlockRefused:
 class TicketStore(Protocol):
     """The store that the algorithm needs."""
 
-    def head(self, project_id: str) -> LastTicket:
+    def head(self, project_id: str) -> Head:
         """Return the item with the project's highest committed number.
 
         Raises:

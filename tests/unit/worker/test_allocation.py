@@ -39,7 +39,6 @@ from ticket_numbering.allocation.block import (
     REQUEST_OVERHEAD_BYTES,
     Block,
 )
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import TTL, SequenceCache
 from ticket_numbering.allocation.store import (
@@ -59,9 +58,10 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
     TicketTooLargeError,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
-TAKEN = Slot(ticket=Reason.CONDITION_FAILED, taken_by=LastTicket(1, ASSIGNED_AT))
+TAKEN = Slot(ticket=Reason.CONDITION_FAILED, taken_by=Head(1, ASSIGNED_AT))
 FREE = Slot()
 THROTTLED = everywhere(ticket=Reason.THROTTLED)
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

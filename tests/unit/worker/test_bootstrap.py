@@ -26,9 +26,9 @@ from tests.support.worker_calls import (
     clients_made,
 )
 from ticket_numbering.adapters.batch_api import MAX_BATCH_ENTRIES
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import TicketStore
 from ticket_numbering.contract.errors import StoreUnavailableError
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.function.bootstrap import bootstrap
 from ticket_numbering.function.settings import Settings
@@ -250,7 +250,7 @@ class TestDamagedAnswers:
         damaged = replace(DAMAGED["head"], checksum="0")
         wire = Wire(clients["dynamodb"], [damaged, sound, sound])
 
-        assert [store.head("PROJ"), store.head("PROJ")] == [LastTicket(7, "")] * 2
+        assert [store.head("PROJ"), store.head("PROJ")] == [Head(7, "")] * 2
         assert len(wire.requests) == 3
 
 

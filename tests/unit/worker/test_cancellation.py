@@ -9,7 +9,6 @@ import pytest
 from tests.support.builders import ASSIGNED_AT, block_of, create_tickets
 from tests.support.cases import cases
 from ticket_numbering.allocation.cancellation import IMMEDIATE_RETRIES, next_step
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import Reason, Slot
 from ticket_numbering.contract.errors import (
     DamagedKeyRecordError,
@@ -17,15 +16,16 @@ from ticket_numbering.contract.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment
 
 REQUESTS = create_tickets(3)
-HEAD = LastTicket(4, ASSIGNED_AT, "v1:before")
+HEAD = Head(4, ASSIGNED_AT, "v1:before")
 BLOCK = replace(block_of(REQUESTS, 5), head=HEAD)
 FREE = Slot()
 ONE, OTHER = (
-    LastTicket(5, ASSIGNED_AT, "v1:one"),
-    LastTicket(6, ASSIGNED_AT, "v1:other"),
+    Head(5, ASSIGNED_AT, "v1:one"),
+    Head(6, ASSIGNED_AT, "v1:other"),
 )
 TAKEN = Slot(ticket=Reason.CONDITION_FAILED, taken_by=ONE)
 NEXT_TAKEN = replace(TAKEN, taken_by=OTHER)
@@ -109,7 +109,7 @@ def slots_of(number: int) -> Iterator[Slot]:
     """Yield each combination of reasons that DynamoDB can give for one request."""
     failed = Reason.CONDITION_FAILED
     other = [reason for reason in Reason if reason is not failed]
-    tickets = [*((reason, None) for reason in Reason), (failed, LastTicket(number))]
+    tickets = [*((reason, None) for reason in Reason), (failed, Head(number))]
     keys = [*((reason, None) for reason in other), (failed, RECORDED), (failed, DAMAGE)]
     for (ticket, taken_by), (key, recorded) in product(tickets, keys):
         yield Slot(ticket, key, recorded, taken_by)

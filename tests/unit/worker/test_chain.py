@@ -11,7 +11,6 @@ import pytest
 from tests.support.builders import SALT, block_of, create_ticket, create_tickets
 from tests.support.cases import cases
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.contract.chain import (
     chain_of,
     commitment_of,
@@ -19,6 +18,7 @@ from ticket_numbering.contract.chain import (
     valid_chain,
 )
 from ticket_numbering.contract.dynamodb_items import ticket_item
+from ticket_numbering.contract.head import Head
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 OWN = "2026-11-22T12:00:00.000Z"
@@ -79,9 +79,7 @@ class TestBlock:
                 assigned_at=ticket.assignment.assigned_at,
             )
             assert ticket.assignment.chain == previous
-        assert block.last == LastTicket(
-            7, block.tickets[-1].assignment.assigned_at, previous
-        )
+        assert block.last == Head(7, block.tickets[-1].assignment.assigned_at, previous)
 
     def test_ticket_without_a_chain_has_no_salt(self) -> None:
         [(request, assignment, salt)] = block_of([create_ticket()]).tickets
@@ -92,7 +90,7 @@ class TestBlock:
 
     def test_each_ticket_of_a_block_has_a_salt_of_its_own(self) -> None:
         """The salt of a neighbour would stay when one ticket is erased."""
-        block = Block.of(LastTicket(), create_tickets(3), OWN, new_salt)
+        block = Block.of(Head(), create_tickets(3), OWN, new_salt)
 
         assert len({ticket.salt for ticket in block.tickets}) == 3
 
@@ -126,7 +124,7 @@ class TestDates:
     def test_date_follows_the_last_ticket_when_that_is_a_date_of_ours(
         self, date: str | None, expected: str, *, can_be_followed: bool
     ) -> None:
-        head = LastTicket(1, date)
+        head = Head(1, date)
 
         assert head.date_after(NOON) == expected
         assert head.can_be_followed(NOON) == can_be_followed
@@ -135,4 +133,4 @@ class TestDates:
         local = NOON.astimezone() + timedelta(microseconds=999)
 
         assert local.utcoffset()
-        assert LastTicket().date_after(local) == OWN
+        assert Head().date_after(local) == OWN

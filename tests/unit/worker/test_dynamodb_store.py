@@ -29,7 +29,6 @@ from tests.support.schema_values import REQUESTS
 from ticket_numbering.adapters import cancellation_reasons
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.block import MAX_ITEM_BYTES, REQUEST_OVERHEAD_BYTES
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
     BlockRefused,
@@ -54,6 +53,7 @@ from ticket_numbering.contract.errors import (
     StoreThrottledError,
     StoreUnavailableError,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
     Assignment,
@@ -82,7 +82,7 @@ RECORD: dict[str, Any] = {
 }
 SOUND = RECORD | {"id": {"S": "PROJ#order-8"}}
 RECORDED = TAKEN | {"Item": RECORD}
-TAKER = LastTicket(1, ASSIGNED_AT, CHAIN)
+TAKER = Head(1, ASSIGNED_AT, CHAIN)
 ASSIGNMENT = assigned_in(SAMPLE)
 UNKNOWN = Slot(Reason.UNKNOWN, Reason.UNKNOWN)
 
@@ -176,17 +176,17 @@ class TestHead:
         ("item", "head"),
         cases(
             {
-                "highest": (ticket_id("PROJ", 10**15), LastTicket(10**15, "")),
+                "highest": (ticket_id("PROJ", 10**15), Head(10**15, "")),
                 "external": (TICKET | EXTERNAL, replace(TAKER, assigned_at=None)),
                 "other-types": (
                     TICKET | {"assigned_at": {"N": "1"}, "chain": {"N": "1"}},
-                    LastTicket(1, ""),
+                    Head(1, ""),
                 ),
             }
         ),
     )
     def test_head_is_the_item_with_the_highest_sort_key(
-        self, item: Item, head: LastTicket
+        self, item: Item, head: Head
     ) -> None:
         """Whatever another program wrote there, it fails no request."""
         store, dynamodb = store_of(ticket_id("PROJ", 1), item)

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.support.cleared_meanwhile import ClearedMeanwhile
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.sequence_cache import MAX_PROJECTS, TTL, SequenceCache
+from ticket_numbering.contract.head import Head
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 A_MICROSECOND = timedelta(microseconds=1)
@@ -15,7 +15,7 @@ A_MICROSECOND = timedelta(microseconds=1)
 def cached(number: int, project_id: str = "PROJ") -> SequenceCache:
     """Return a cache of a number whose predecessor was committed at noon."""
     cache = SequenceCache()
-    cache.committed(project_id, LastTicket(number), NOON)
+    cache.committed(project_id, Head(number), NOON)
     return cache
 
 
@@ -34,22 +34,20 @@ def cached(number: int, project_id: str = "PROJ") -> SequenceCache:
 def test_head_is_known_until_it_is_older_than_the_ttl(
     age: timedelta, number: int | None
 ) -> None:
-    assert cached(8).head("PROJ", NOON + age) == (
-        LastTicket(number) if number else None
-    )
+    assert cached(8).head("PROJ", NOON + age) == (Head(number) if number else None)
 
 
 def test_head_is_the_latest_when_blocks_follow_each_other() -> None:
     cache = cached(8)
-    cache.committed("PROJ", LastTicket(9), NOON + TTL)
+    cache.committed("PROJ", Head(9), NOON + TTL)
 
-    assert cache.head("PROJ", NOON + 2 * TTL) == LastTicket(9)
+    assert cache.head("PROJ", NOON + 2 * TTL) == Head(9)
 
 
 def test_head_is_found_when_another_project_clears_all_meanwhile() -> None:
-    cache = SequenceCache(entries=ClearedMeanwhile(PROJ=(LastTicket(8), NOON)))
+    cache = SequenceCache(entries=ClearedMeanwhile(PROJ=(Head(8), NOON)))
 
-    assert cache.head("PROJ", NOON) == LastTicket(8)
+    assert cache.head("PROJ", NOON) == Head(8)
 
 
 @pytest.mark.parametrize("other", ["OTHER", "proj", "PROJ-1"])
@@ -63,9 +61,9 @@ def test_cache_starts_again_when_there_is_a_project_too_many(
 ) -> None:
     cache = cached(8, "first")
     for place in range(MAX_PROJECTS + others):
-        cache.committed(f"P{place}", LastTicket(1), NOON)
+        cache.committed(f"P{place}", Head(1), NOON)
     if number:
-        cache.committed("first", LastTicket(number), NOON)
+        cache.committed("first", Head(number), NOON)
 
-    assert cache.head("first", NOON) == (LastTicket(number) if number else None)
+    assert cache.head("first", NOON) == (Head(number) if number else None)
     assert len(cache.entries) == (MAX_PROJECTS if number else 1)

@@ -23,7 +23,6 @@ from tests.support.builders import (
 from tests.support.fakes import FakeService
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.last_ticket import LastTicket
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, BlockRefused
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.errors import (
@@ -36,6 +35,7 @@ from ticket_numbering.contract.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
@@ -163,7 +163,7 @@ class TestGaplessAndInOrder:
         """It ages while the project waits for a thread."""
         worker = system.worker(pool=lambda _: ThreadPoolExecutor(1))
         cache = worker.allocator.cache
-        cache.committed("B", LastTicket(), datetime.now(UTC))
+        cache.committed("B", Head(), datetime.now(UTC))
         system.store.faults = [lambda _: cache.entries.clear()]
 
         records = [queue_record(create_ticket(project)) for project in "AB"]

@@ -8,7 +8,7 @@ from ticket_numbering.contract.field_types import moment_of, timestamp
 
 
 @dataclass(frozen=True, slots=True)
-class LastTicket:
+class Head:
     """The last item of a sequence, seen committed. The number alone decides numbers."""
 
     number: int = 0
