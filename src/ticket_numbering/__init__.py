@@ -47,6 +47,7 @@ Follow a message by reading in this order:
       head              the last item of a sequence: its number, date and chain
       dynamodb_items    the items of the two tables
       errors            the error tree: poison or transient
+      time_left         the time that is left of the invocation
 
 The adapters implement the ports of `allocation` and `worker`, and stand on both; else
 each room stands on those below it.

@@ -17,7 +17,6 @@ from ticket_numbering.allocation.store import (
     Committed,
     Reason,
     Slot,
-    TimeLeft,
 )
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.envelope import Envelope
@@ -29,6 +28,7 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.contract.time_left import TimeLeft
 from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
 
 

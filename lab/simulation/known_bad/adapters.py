@@ -14,7 +14,6 @@ from simulation.world.execution_environment import ExecutionEnvironment
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
-from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import (
@@ -24,6 +23,7 @@ from ticket_numbering.contract.errors import (
     PoisonMessageError,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.contract.time_left import TimeLeft
 from ticket_numbering.worker.results import Poison
 
 Change = Callable[[Sequence[Envelope]], Sequence[Envelope]]

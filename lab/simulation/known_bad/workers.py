@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.errors import (
     DeadLetterError,
     PoisonMessageError,
     TransientError,
 )
+from ticket_numbering.contract.time_left import TimeLeft
 from ticket_numbering.worker.answers import reported
 from ticket_numbering.worker.results import Poison, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord

@@ -19,7 +19,7 @@ from ticket_numbering.adapters.aws_errors import (
     is_refusal,
     passes,
 )
-from ticket_numbering.allocation.store import TimeLeft
+from ticket_numbering.contract.time_left import TimeLeft
 
 MAX_BATCH_ENTRIES: Final = 10
 """PublishBatch and SendMessageBatch take 10 entries; see their API references."""

@@ -14,7 +14,6 @@ from ticket_numbering.adapters.batch_api import (
     attributes_size,
     send_all,
 )
-from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import (
     ERROR_MESSAGE,
     ERROR_TYPE,
@@ -25,6 +24,7 @@ from ticket_numbering.contract.envelope import (
 )
 from ticket_numbering.contract.errors import DeadLetterError
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
+from ticket_numbering.contract.time_left import TimeLeft
 from ticket_numbering.worker.results import Poison
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from ticket_numbering.allocation.store import (
     Committed,
     Slot,
     TicketStore,
-    TimeLeft,
 )
 from ticket_numbering.contract.chain import new_salt
 from ticket_numbering.contract.errors import (
@@ -35,6 +34,7 @@ from ticket_numbering.contract.errors import (
     TransientError,
 )
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.time_left import TimeLeft
 
 MAX_DELAY_SHARE: Final = 1 / 3
 """Of the time that is left, for one delay."""

@@ -1,6 +1,6 @@
 """The store's port: its calls, and the reasons why a block was cancelled."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, Protocol
@@ -12,9 +12,6 @@ from ticket_numbering.contract.messages import Assignment, RequestKey
 
 MAX_KEYS_PER_READ: Final = 100
 """BatchGetItem takes 100 keys, TransactGetItems 100 actions; see their references."""
-
-TimeLeft = Callable[[], float]
-"""Returns the seconds that are left of the invocation."""
 
 
 class Reason(Enum):

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 
 from ticket_numbering.allocation.progress import Allocation
-from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     NotAttemptedError,
@@ -20,6 +19,7 @@ from ticket_numbering.contract.messages import (
     RequestIdentity,
     RequestKey,
 )
+from ticket_numbering.contract.time_left import TimeLeft
 from ticket_numbering.worker.events import Events, announcements
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import Publisher, failures_of

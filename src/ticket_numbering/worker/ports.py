@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from ticket_numbering.allocation.store import TimeLeft
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import AnnouncementError, DeadLetterError
+from ticket_numbering.contract.time_left import TimeLeft
 from ticket_numbering.worker.results import Poison, caught
 
 Item = TypeVar("Item")

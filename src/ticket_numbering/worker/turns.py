@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from threading import Lock
 from typing import Final
 
-from ticket_numbering.allocation.store import TimeLeft
+from ticket_numbering.contract.time_left import TimeLeft
 
 AT_ONCE: Final = float("-inf")
 

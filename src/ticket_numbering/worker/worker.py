@@ -15,10 +15,11 @@ from typing import Final
 
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.progress import Allocation
-from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TimeLeft
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
 from ticket_numbering.contract.errors import TransientError
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.contract.time_left import TimeLeft
 from ticket_numbering.worker.answers import Answers, reported
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.observability import logger

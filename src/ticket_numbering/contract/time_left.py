@@ -1,0 +1,6 @@
+"""The time that is left, for whoever waits or calls within an invocation."""
+
+from collections.abc import Callable
+
+TimeLeft = Callable[[], float]
+"""Returns the seconds that are left of the invocation."""
