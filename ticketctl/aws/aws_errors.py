@@ -8,7 +8,7 @@ from botocore import exceptions as sdk
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from ticket_numbering.contract.dynamodb_items import is_damaged
+from ticket_numbering.contract.checksum import is_damaged
 from ticketctl.cli.errors import CloudError
 
 AWS_ERRORS: Final = (BotoCoreError, ClientError, ResponseParserError)

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
-from ticket_numbering.contract.dynamodb_items import is_damaged
+from ticket_numbering.contract.checksum import is_damaged
 from ticket_numbering.contract.errors import (
     StoreRefusedError,
     StoreThrottledError,

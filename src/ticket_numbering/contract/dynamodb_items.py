@@ -1,10 +1,7 @@
 """The items of the two tables; plain values to write, DynamoDB's types to read."""
 
-import json
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any, Final
-from zlib import crc32
 
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.errors import DamagedKeyRecordError, DamagedSequenceError
@@ -180,19 +177,3 @@ def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
     # Never the values: another program wrote them, and they may be anything.
     item_id = item[RECORD_ID]["S"]
     return DamagedKeyRecordError(f"damaged record of an idempotency key: {item_id}")
-
-
-def is_damaged(answer: Any) -> bool:
-    """Tell whether DynamoDB's answer does not fit the checksum in its headers.
-
-    A checksum that is no number fits nothing. An emulator may send none; then a success
-    must be JSON, for botocore takes a proxy's page for an empty answer.
-    """
-    checksum = answer.headers.get("x-amz-crc32")
-    if checksum is not None:
-        return bool(checksum.zfill(10) != f"{crc32(answer.content):010}")
-    try:
-        json.loads(answer.content)
-    except ValueError:
-        return bool(answer.status_code == HTTPStatus.OK)
-    return False
