@@ -40,7 +40,8 @@ Follow a message by reading in this order:
       limits            the requests that a stack allows
       events            TicketNumberAssigned and TicketRefused: what goes out
       mark_events       TicketVoided and TicketErased
-      envelope          an event with its message attributes, and a dead letter's
+      envelope          an event with its message attributes
+      attributes        message attributes, those of a dead letter, FIFO names
       field_types       the types of their fields
       json_body         a body as one JSON object, or the reason why not
       chain             each ticket's hash, which covers the one before it

@@ -29,7 +29,7 @@ from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
 from tests.support.canned_aws import aws_meta
-from ticket_numbering.contract.envelope import FIFO_SUFFIX, is_fifo
+from ticket_numbering.contract.attributes import FIFO_SUFFIX, is_fifo
 
 MAX_RECEIVES: Final = 2
 

@@ -25,7 +25,7 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.attributes import text_attribute
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.results import Retry

@@ -14,8 +14,8 @@ from tests.support.canned_aws import failing
 from tests.support.controls import ALARM_TOPIC, ALIAS, SINCE, alarm
 from tests.support.seed_items import ticket_item
 from tests.support.stage import Stage
+from ticket_numbering.contract.attributes import text_attribute
 from ticket_numbering.contract.dynamodb_items import CHAIN, EXTERNAL, ORIGIN, RESERVED
-from ticket_numbering.contract.envelope import text_attribute
 from ticketctl.aws.items import plain, serialized
 
 _SHORT: Final = re.compile(r"([\w.-]+)/(\S+)")

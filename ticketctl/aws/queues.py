@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from ticket_numbering.contract.envelope import SOURCE_MESSAGE_ID
+from ticket_numbering.contract.attributes import SOURCE_MESSAGE_ID
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import counted, remark

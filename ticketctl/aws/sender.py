@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
-from ticket_numbering.contract.envelope import is_fifo
+from ticket_numbering.contract.attributes import is_fifo
 from ticket_numbering.contract.field_types import is_project_id
 from ticketctl.aws.queues import MAX_ENTRIES, NO_GROUP
 from ticketctl.aws.rate_limiter import RateLimiter

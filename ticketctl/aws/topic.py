@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from ticket_numbering.contract.envelope import FIFO_SUFFIX, Envelope, is_fifo
+from ticket_numbering.contract.attributes import FIFO_SUFFIX, is_fifo
+from ticket_numbering.contract.envelope import Envelope
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 

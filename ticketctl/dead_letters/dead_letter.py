@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from ticket_numbering.contract.envelope import (
+from ticket_numbering.contract.attributes import (
     ERROR_MESSAGE,
     ERROR_TYPE,
     REASON_ATTRIBUTES,

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.contract.envelope import is_fifo
+from ticket_numbering.contract.attributes import is_fifo
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.queues import GROUP_ID, NO_GROUP
 from ticketctl.aws.stack import System

@@ -12,7 +12,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError, WaiterError
 from samtranslator.yaml_helper import yaml_parse
 
-from ticket_numbering.contract.envelope import is_fifo
+from ticket_numbering.contract.attributes import is_fifo
 from ticketctl.aws.outputs import outputs_of
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.clients import REGION, Clients

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from rich.text import Text
 
-from ticket_numbering.contract.envelope import ERROR_MESSAGE, ERROR_TYPE
+from ticket_numbering.contract.attributes import ERROR_MESSAGE, ERROR_TYPE
 from ticketctl.audit.report import print_projects
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
 from ticketctl.cli.output import console, counted, print_line, visible

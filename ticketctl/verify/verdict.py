@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ticket_numbering.contract.envelope import ERROR_TYPE
+from ticket_numbering.contract.attributes import ERROR_TYPE
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     PoisonMessageError,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ticket_numbering.contract.envelope import ERROR_TYPE
+from ticket_numbering.contract.attributes import ERROR_TYPE
 
 MILLISECONDS: Final = 1000
 

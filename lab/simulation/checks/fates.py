@@ -6,7 +6,7 @@ from typing import Final
 from simulation.aws.messages import Message, reason_of
 from simulation.checks.monitor import FULL, Monitor
 from simulation.checks.violations import Check, broken
-from ticket_numbering.contract.envelope import SOURCE_MESSAGE_ID
+from ticket_numbering.contract.attributes import SOURCE_MESSAGE_ID
 
 SHOWN: Final = 120
 """The number of characters of a body that a violation shows."""

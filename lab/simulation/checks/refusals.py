@@ -11,8 +11,8 @@ from simulation.checks.history import History, actor, caller
 from simulation.checks.monitor import FULL, Monitor
 from simulation.checks.violations import Check, broken
 from simulation.scenarios.requests import Request, RequestId, key_of
+from ticket_numbering.contract.attributes import SOURCE_MESSAGE_ID
 from ticket_numbering.contract.dynamodb_items import key_of_id
-from ticket_numbering.contract.envelope import SOURCE_MESSAGE_ID
 
 MISMATCH: Final = "IdempotencyMismatchError"
 ANNOUNCED_DELIVERIES: Final = 4

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from ticket_numbering.adapters.batch_api import Entry, attributes_size, send_all
-from ticket_numbering.contract.envelope import Envelope, is_fifo
+from ticket_numbering.contract.attributes import is_fifo
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import AnnouncementError
 from ticket_numbering.contract.time_left import TimeLeft
 

@@ -14,7 +14,7 @@ from ticket_numbering.adapters.batch_api import (
     attributes_size,
     send_all,
 )
-from ticket_numbering.contract.envelope import (
+from ticket_numbering.contract.attributes import (
     ERROR_MESSAGE,
     ERROR_TYPE,
     SENT_TIMESTAMP,

@@ -1,24 +1,13 @@
-"""The envelope of an event, and the message attributes of all that goes out."""
+"""The envelope of an event."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
+from ticket_numbering.contract.attributes import text_attribute
 from ticket_numbering.contract.events import CloudEvent, TicketEvent, TicketRefused
 from ticket_numbering.contract.messages import RequestKey
-
-FIFO_SUFFIX: Final = ".fifo"
-"""SQS and SNS demand it of FIFO names and allow it to no other."""
-
-# The attributes that the worker adds to a dead letter; see `docs/on-call.md`.
-ERROR_TYPE: Final = "ErrorType"
-ERROR_MESSAGE: Final = "ErrorMessage"
-SOURCE_MESSAGE_ID: Final = "SourceMessageId"
-SENT_TIMESTAMP: Final = "SentTimestamp"
-REASON_ATTRIBUTES: Final = frozenset(
-    {ERROR_TYPE, ERROR_MESSAGE, SOURCE_MESSAGE_ID, SENT_TIMESTAMP}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +77,3 @@ class Envelope:
             suffix = f"/{uuid4()}" if self.replayed else ""
             entry["MessageDeduplicationId"] = self.event.id + suffix
         return entry
-
-
-def is_fifo(name: str) -> bool:
-    """Tell by its name, URL or ARN whether a queue or topic keeps order."""
-    return name.endswith(FIFO_SUFFIX)
-
-
-def text_attribute(value: str) -> dict[str, str]:
-    """Return a message attribute that holds text, as SNS and SQS take it."""
-    return {"DataType": "String", "StringValue": value}

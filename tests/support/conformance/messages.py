@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from tests.support.backends import DONE, Backend, outcome_of
 from tests.support.conformance.case import Case
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.attributes import text_attribute
 
 KIB: Final = 1024
 PREFIXES: Final = {"sns": "", "sqs": "AWS.SimpleQueueService."}

@@ -13,7 +13,7 @@ from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import Ended
 from tests.support.seed_items import key_item
 from tests.support.stage import Stage, dead_letter, dead_letters
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.attributes import text_attribute
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.errors import Status
 from ticketctl.dead_letters.dead_letter import DeadLetter

@@ -11,7 +11,7 @@ from simulation.aws.messages import Message
 from tests.support.builders import announcement, create_ticket
 from tests.support.ctl_process import command_of
 from tests.support.stage import Stage
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.attributes import text_attribute
 from ticketctl.cli.errors import Status
 from ticketctl.commands.local import run
 from ticketctl.local.session import Session

@@ -21,7 +21,7 @@ from tests.support.ctl_process import canned_stack
 from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
 from tests.support.stage import Stage
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.attributes import text_attribute
 from ticket_numbering.contract.events import RefusedRequest, TicketRefused
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
 from ticketctl.audit.audit import ProjectAudit

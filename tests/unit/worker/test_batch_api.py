@@ -18,7 +18,7 @@ from ticket_numbering.adapters.batch_api import (
     attributes_size,
     send_all,
 )
-from ticket_numbering.contract.envelope import is_fifo, text_attribute
+from ticket_numbering.contract.attributes import is_fifo, text_attribute
 
 ENDPOINT = "https://sns.eu-west-1.amazonaws.com"
 MAX_BYTES = 100

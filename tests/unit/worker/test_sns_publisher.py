@@ -10,7 +10,8 @@ from simulation.aws.errors import ServiceError
 from tests.support.builders import announcement, create_ticket, plenty
 from tests.support.model_services import ModelServices
 from ticket_numbering.adapters.sns_publisher import MAX_PUBLISH_BYTES, SNSPublisher
-from ticket_numbering.contract.envelope import Envelope, text_attribute
+from ticket_numbering.contract.attributes import text_attribute
+from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.errors import AnnouncementError
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:assignments"

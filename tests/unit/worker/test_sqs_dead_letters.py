@@ -17,7 +17,7 @@ from ticket_numbering.adapters.sqs_dead_letters import (
     SQSDeadLetters,
     error_message,
 )
-from ticket_numbering.contract.envelope import text_attribute
+from ticket_numbering.contract.attributes import text_attribute
 from ticket_numbering.contract.errors import (
     DeadLetterError,
     IdempotencyMismatchError,

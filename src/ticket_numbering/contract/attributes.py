@@ -1,0 +1,25 @@
+"""The message attributes of all that goes out, and the names of FIFO queues."""
+
+from typing import Final
+
+FIFO_SUFFIX: Final = ".fifo"
+"""SQS and SNS demand it of FIFO names and allow it to no other."""
+
+# The attributes that the worker adds to a dead letter; see `docs/on-call.md`.
+ERROR_TYPE: Final = "ErrorType"
+ERROR_MESSAGE: Final = "ErrorMessage"
+SOURCE_MESSAGE_ID: Final = "SourceMessageId"
+SENT_TIMESTAMP: Final = "SentTimestamp"
+REASON_ATTRIBUTES: Final = frozenset(
+    {ERROR_TYPE, ERROR_MESSAGE, SOURCE_MESSAGE_ID, SENT_TIMESTAMP}
+)
+
+
+def is_fifo(name: str) -> bool:
+    """Tell by its name, URL or ARN whether a queue or topic keeps order."""
+    return name.endswith(FIFO_SUFFIX)
+
+
+def text_attribute(value: str) -> dict[str, str]:
+    """Return a message attribute that holds text, as SNS and SQS take it."""
+    return {"DataType": "String", "StringValue": value}
