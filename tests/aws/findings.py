@@ -9,6 +9,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from induction.axioms import AXIOMS
+from operators.model_services import ModelServices
 from simulation.aws.items import Address, Item
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.chains import Chains
@@ -21,7 +22,6 @@ from tests.support.backends import Backend
 from tests.support.conformance.case import FAILED, Case
 from tests.support.conformance.single_items import SINGLE_ITEMS
 from tests.support.conformance.transactions import TRANSACTIONS
-from tests.support.model_services import ModelServices
 from tests.support.tables import address_of
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticketctl.audit.audit import audit_tables

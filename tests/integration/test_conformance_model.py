@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from operators.model_services import InTurn, ModelServices
 from simulation.aws.faults import BATCHES, Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices, Thing
@@ -18,7 +19,6 @@ from tests.support.conformance.case import CANCELLED, FAILED
 from tests.support.conformance.messages import entries, send
 from tests.support.conformance.single_items import batch_get
 from tests.support.conformance.transactions import put_key, put_ticket, write, written
-from tests.support.model_services import InTurn, ModelServices
 
 CONFLICT: Final = "TransactionConflict"
 PACE: Final = 10.0

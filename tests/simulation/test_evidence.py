@@ -3,6 +3,7 @@
 from collections import defaultdict
 from typing import Any, Final
 
+from operators.seeded_world import SeededWorld
 from simulation.aws.items import plain
 from simulation.aws.tables import TICKETS
 from simulation.checks.monitor import FOREIGN
@@ -10,7 +11,6 @@ from simulation.engine.choices import Choices
 from simulation.scenarios.random_scenarios import random_scenario
 from simulation.world.world import World
 from tests.support.evidence import verifier
-from tests.support.seeded_world import SeededWorld
 
 HISTORIES: Final = 30
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from greenlet import getcurrent
 
+from operators.seeded_monitor import SeededMonitor
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
@@ -35,7 +36,6 @@ from tests.simulation.test_seeding import OPERATORS
 from tests.support.builders import ASSIGNED_AT, announcement, block_of, create_ticket
 from tests.support.fakes import FakePublisher
 from tests.support.seed_items import block_items, key_item, ticket_item
-from tests.support.seeded_monitor import SeededMonitor
 from tests.support.tables import by_address
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.sequences.seeding import Seeded

@@ -15,6 +15,8 @@ from typing import Any, Final, NoReturn
 import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from operators.mark_monitor import ERASED
+from operators.seeded_world import PROJECT, SeededWorld, Wrapper
 from simulation.aws.clients import AlteredClient
 from simulation.aws.lambda_service import Handler
 from simulation.aws.latency import Latency
@@ -29,8 +31,6 @@ from simulation.scenarios.scenario import Scenario
 from simulation.world.execution_environment import Algorithm, ExecutionEnvironment
 from simulation.world.world import Outcome
 from tests.support.builders import SALT
-from tests.support.mark_monitor import ERASED
-from tests.support.seeded_world import PROJECT, SeededWorld, Wrapper
 from ticket_numbering.contract.envelope import Envelope
 
 SEEDS: Final = 75

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from operators.model_services import MAX_RECEIVES, ModelServices
 from simulation.aws.tables import SCHEMA
-from tests.support.model_services import MAX_RECEIVES, ModelServices
 from tests.support.tables import create_table
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 

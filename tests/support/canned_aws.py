@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from http import HTTPStatus
 from typing import Any
 from zlib import crc32
@@ -30,12 +29,6 @@ def aws_client(service: str, attempts: int = 1) -> Any:
             parameter_validation=True,
         ),
     )
-
-
-@cache
-def aws_meta(service: str) -> Any:
-    """Return the description of a service's client."""
-    return aws_client(service).meta
 
 
 def unreachable(client: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from botocore.validate import validate_parameters
 
+from operators.model_services import aws_meta
 from tests.support.builders import CALLER
-from tests.support.canned_aws import aws_client, aws_meta, unreachable
+from tests.support.canned_aws import aws_client, unreachable
 
 SINCE: Final = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 ALARM_TOPIC: Final = "arn:aws:sns:eu-west-1:123456789012:alarms"

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from operators.model_services import InTurn, ModelServices
 from simulation.aws.clients import AlteredClient
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import EPOCH_SECONDS, record_of
@@ -18,7 +19,6 @@ from tests.support.builders import CALLER, SOURCE, block_of, plenty, ticket_fiel
 from tests.support.canned_aws import client_error, failing
 from tests.support.controls import Controls
 from tests.support.ctl_process import WIDTH, Ctl, Ended, command_of
-from tests.support.model_services import InTurn, ModelServices
 from tests.support.seed_items import block_items, ticket_item
 from tests.support.tables import address_of
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore

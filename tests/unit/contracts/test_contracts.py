@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from operators.model_services import ModelServices
 from simulation.scenarios.requests import validator
 from tests.support.builders import (
     SOURCE,
@@ -20,7 +21,6 @@ from tests.support.builders import (
     queue_record,
     ticket_fields,
 )
-from tests.support.model_services import ModelServices
 from tests.support.sample_messages import SAMPLES, VERSION_1
 from tests.support.schema_values import ANYTHING, REQUESTS
 from tests.support.template_loader import source

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
+from operators.model_services import InTurn, ModelServices
 from simulation.aws.batches import UNAVAILABLE
 from simulation.aws.errors import ServiceError
 from simulation.aws.faults import Fault
@@ -15,7 +16,6 @@ from simulation.engine.choices import Choices
 from tests.support.builders import announcement, block_of, create_ticket, create_tickets
 from tests.support.canned_aws import aws_client
 from tests.support.ctl_process import canned_stack
-from tests.support.model_services import InTurn, ModelServices
 from tests.support.seed_items import block_items, ticket_item
 from tests.support.stage import Stage, without_sleep
 from ticket_numbering.contract.envelope import Envelope

@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 from botocore.stub import Stubber
 
+from operators.model_services import InTurn, ModelServices
 from simulation.aws.faults import Fault
 from tests.support.canned_aws import aws_client
-from tests.support.model_services import InTurn, ModelServices
 from tests.support.stage import Stage, dead_letter, dead_letters
 from ticketctl.aws.queues import MAX_ENTRIES, RECEIVED_TOO_OFTEN, Received, Receiver
 from ticketctl.dead_letters.dead_letter import DeadLetter

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from operators.model_services import ModelServices
 from simulation.aws.clients import AlteredClient
 from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
@@ -21,7 +22,6 @@ from tests.support.canned_aws import client_error, failing
 from tests.support.cases import plain_id
 from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
-from tests.support.model_services import ModelServices
 from tests.support.stage import Stage, cancelled
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter

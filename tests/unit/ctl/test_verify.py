@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from operators.model_services import ModelServices
 from simulation.aws.messages import Message
 from tests.support.builders import (
     ASSIGNED_AT,
@@ -18,7 +19,6 @@ from tests.support.builders import (
 )
 from tests.support.cases import cases
 from tests.support.ctl_process import canned_stack
-from tests.support.model_services import ModelServices
 from tests.support.sample_messages import FULL, SAMPLES
 from tests.support.stage import Stage
 from ticket_numbering.contract.attributes import text_attribute

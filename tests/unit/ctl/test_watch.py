@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 from botocore.exceptions import ClientError
 
+from operators.model_services import ModelServices
 from simulation.aws.errors import ServiceError
 from tests.support.canned_aws import client_error
 from tests.support.ctl_process import canned_stack
-from tests.support.model_services import ModelServices
 from ticketctl.aws.announcements import line_of, read_announcement
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import Stack

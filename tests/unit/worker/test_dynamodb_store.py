@@ -12,12 +12,12 @@ from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ConnectionClosedError
 from hypothesis import example, given
 
+from operators.model_services import ModelServices
 from simulation.aws.items import Item, size_of
 from simulation.aws.tables import KEYS, TICKETS
 from tests.support.builders import ASSIGNED_AT, SALT, block_of, create_tickets
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.cases import cases
-from tests.support.model_services import ModelServices
 from tests.support.sample_messages import (
     DOOR,
     FULL,

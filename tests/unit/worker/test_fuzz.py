@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
+from operators.model_services import InTurn, ModelServices
 from simulation.aws.errors import ServiceError
 from simulation.aws.lambda_service import Context
 from simulation.scenarios import requests
@@ -35,7 +36,6 @@ from tests.support.fuzzing import (
     Faults,
     batches,
 )
-from tests.support.model_services import InTurn, ModelServices
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from operators.model_services import ModelServices
 from simulation.aws.errors import ServiceError
 from tests.support.builders import announcement, create_ticket, plenty
-from tests.support.model_services import ModelServices
 from ticket_numbering.adapters.sns_publisher import MAX_PUBLISH_BYTES, SNSPublisher
 from ticket_numbering.contract.attributes import text_attribute
 from ticket_numbering.contract.envelope import Envelope

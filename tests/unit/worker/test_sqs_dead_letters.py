@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from operators.model_services import ModelServices
 from tests.support.builders import fifo_record, plenty, queue_record
 from tests.support.cases import cases
-from tests.support.model_services import ModelServices
 from ticket_numbering.adapters.batch_api import attributes_size
 from ticket_numbering.adapters.sqs_dead_letters import (
     MAX_MESSAGE_ATTRIBUTES,

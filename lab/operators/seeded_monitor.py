@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from operators.mark_monitor import MarkMonitor
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.violations import Check, broken
-from tests.support.mark_monitor import MarkMonitor
 from ticketctl.sequences.seeding import Seeded
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from operators.seeded_monitor import SeededMonitor
 from simulation.aws.clients import Client
 from simulation.aws.latency import Latency
 from simulation.aws.tables import KEYS, TICKETS
@@ -17,10 +18,8 @@ from simulation.checks.violations import Check, broken
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.scenarios.scenario import Scenario
-from simulation.world.execution_environment import SHIPPED, Algorithm
+from simulation.world.execution_environment import SETTINGS, SHIPPED, Algorithm
 from simulation.world.world import Outcome, World
-from tests.support.builders import CALLER, SOURCE
-from tests.support.seeded_monitor import SeededMonitor
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import MARKS
 from ticketctl.aws.retry import RetryPolicy
@@ -35,6 +34,7 @@ from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import find_ticket
 
 PROJECT: Final = "P0"  # Every scenario has it.
+CALLER: Final = "arn:aws:sts::123456789012:assumed-role/operators/ann"
 STAMP: Final = "2019-05-04T10:00:00.000Z"
 REASON: Final = "a duplicate"
 
@@ -62,14 +62,13 @@ class SimulatedStack:
     outputs: ClassVar[Mapping[str, str]] = {
         "TicketsTableName": TICKETS,
         "IdempotencyKeysTableName": KEYS,
-        "EventSource": SOURCE,
+        "EventSource": SETTINGS.event_source,
     }
     dynamodb: Any
 
     def client(self, service_name: str) -> Any:
-        """Return the client, which is DynamoDB's."""
-        assert service_name == "dynamodb"
-        return self.dynamodb
+        """Return the client; these commands need DynamoDB's alone."""
+        return {"dynamodb": self.dynamodb}[service_name]
 
 
 class SeededWorld(World):

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, count
 from operator import gt, lt
 from threading import RLock
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 from zlib import crc32
 
+import boto3
 from botocore.validate import validate_parameters
 
 from simulation.aws.clients import Client
@@ -28,7 +30,6 @@ from simulation.checks.history import History
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import FOREVER, Process
-from tests.support.canned_aws import aws_meta
 from ticket_numbering.contract.attributes import FIFO_SUFFIX, is_fifo
 
 MAX_RECEIVES: Final = 2
@@ -40,6 +41,13 @@ _BATCHES: Final = {
 """The parameters that hold entries with a message."""
 
 Answer = TypeVar("Answer")
+
+
+@cache
+def aws_meta(service: str) -> Any:
+    """Return the description of a service's client."""
+    create: Any = boto3.Session(region_name="eu-west-1").client
+    return create(service).meta
 
 
 class ModelServices:

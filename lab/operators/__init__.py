@@ -1,0 +1,9 @@
+"""Operators of `ticketctl` beside the simulation's workers, and the model's front.
+
+`seeded_world` plays histories in which operators seed, import, void and erase with the
+shipped commands; `seeded_monitor` and `mark_monitor` accept what these may do to a
+sequence, and nothing else. `model_services` gives the simulation's services to callers
+that do not run on its scheduler, such as `ticketctl` in its tests.
+
+The simulation itself knows no operator, and no tool.
+"""
