@@ -17,6 +17,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
 from benchmarks.costs import PRICES
+from conformance.backends import Backend
 from tests.aws.contention import BATCH, Contention
 from tests.aws.findings import (
     CASES,
@@ -31,7 +32,6 @@ from tests.aws.probe import Probe
 from tests.aws.stack import temporary_stack
 from tests.aws.tables import PREFIX, is_aws, items_of, table_names, temporary_tables
 from tests.aws.trial import DOLLARS_A_MESSAGE, TOGETHER, trial
-from tests.support.backends import Backend
 from ticketctl import __version__
 from ticketctl.aws.aws_errors import explained
 from ticketctl.cli.errors import Status, ToolError

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from botocore.config import Config
 
+from conformance.backends import Backend
 from tests.aws.meter import Meter
-from tests.support.backends import Backend
 from tests.support.builders import create_tickets
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator

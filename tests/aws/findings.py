@@ -8,21 +8,20 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from conformance.backends import Backend
+from conformance.case import FAILED, Case
+from conformance.single_items import SINGLE_ITEMS
+from conformance.transactions import TRANSACTIONS
 from induction.axioms import AXIOMS
 from operators.model_services import ModelServices
 from simulation.aws.items import Address, Item
-from simulation.aws.tables import KEYS, TICKETS
+from simulation.aws.tables import KEYS, TICKETS, address_of
 from simulation.checks.chains import Chains
 from simulation.checks.monitor import Monitor
 from simulation.checks.violations import Violation
 from tests.aws.contention import Contention, Reader
 from tests.aws.meter import Cancelled
 from tests.aws.tables import empty
-from tests.support.backends import Backend
-from tests.support.conformance.case import FAILED, Case
-from tests.support.conformance.single_items import SINGLE_ITEMS
-from tests.support.conformance.transactions import TRANSACTIONS
-from tests.support.tables import address_of
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan

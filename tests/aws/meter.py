@@ -13,7 +13,7 @@ from botocore.config import Config
 
 from benchmarks.costs import PRICES
 from benchmarks.counting import percentile
-from tests.support.conformance.case import CANCELLED
+from conformance.case import CANCELLED
 
 PERCENTILES: Final = (50, 90, 99)
 BLOCK: Final = "TransactWriteItems"

@@ -6,10 +6,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from secrets import token_hex
 from typing import Any, Final
 
+from conformance.backends import Backend, create_table
 from simulation.aws.items import Address, Item
-from simulation.aws.tables import KEYS, SCHEMA, TICKETS
-from tests.support.backends import Backend
-from tests.support.tables import by_address, create_table
+from simulation.aws.tables import KEYS, SCHEMA, TICKETS, by_address
 from ticketctl.cli.output import remark
 
 PREFIX: Final = "numbering-check-"

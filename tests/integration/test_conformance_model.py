@@ -10,15 +10,15 @@ from typing import Any, Final
 
 import pytest
 
+from conformance.backends import DONE, Backend, model_backend, outcome_of
+from conformance.case import CANCELLED, FAILED
+from conformance.messages import entries, send
+from conformance.single_items import batch_get
+from conformance.transactions import put_key, put_ticket, write, written
 from operators.model_services import InTurn, ModelServices
 from simulation.aws.faults import BATCHES, Fault
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices, Thing
-from tests.support.backends import DONE, Backend, model_backend, outcome_of
-from tests.support.conformance.case import CANCELLED, FAILED
-from tests.support.conformance.messages import entries, send
-from tests.support.conformance.single_items import batch_get
-from tests.support.conformance.transactions import put_key, put_ticket, write, written
 
 CONFLICT: Final = "TransactionConflict"
 PACE: Final = 10.0

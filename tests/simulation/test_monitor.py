@@ -17,7 +17,7 @@ from operators.seeded_monitor import SeededMonitor
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
-from simulation.aws.tables import KEYS, TICKETS
+from simulation.aws.tables import KEYS, TICKETS, by_address
 from simulation.aws.topics import Topic
 from simulation.checks.chains import Chains
 from simulation.checks.fates import Fates
@@ -36,7 +36,6 @@ from tests.simulation.test_seeding import OPERATORS
 from tests.support.builders import ASSIGNED_AT, announcement, block_of, create_ticket
 from tests.support.fakes import FakePublisher
 from tests.support.seed_items import block_items, key_item, ticket_item
-from tests.support.tables import by_address
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.sequences.seeding import Seeded
 

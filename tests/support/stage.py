@@ -14,13 +14,12 @@ from simulation.aws.clients import AlteredClient
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import EPOCH_SECONDS, record_of
 from simulation.aws.queues import Queue
-from simulation.aws.tables import KEYS, TICKETS
+from simulation.aws.tables import KEYS, TICKETS, address_of
 from tests.support.builders import CALLER, SOURCE, block_of, plenty, ticket_fields
 from tests.support.canned_aws import client_error, failing
 from tests.support.controls import Controls
 from tests.support.ctl_process import WIDTH, Ctl, Ended, command_of
 from tests.support.seed_items import block_items, ticket_item
-from tests.support.tables import address_of
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters

@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
@@ -137,3 +137,14 @@ class Tables:
         self._used[address.partition] = (left + units, self.scheduler.now)
         self.units_written += units
         return True
+
+
+def address_of(item: Item) -> Address:
+    """Return where an item of the stack's tables, or its key, belongs."""
+    table = KEYS if "id" in item else TICKETS
+    return Address(table, key_of(item, SCHEMA[table]))
+
+
+def by_address(items: Iterable[Item]) -> dict[Address, Item]:
+    """Return items by where they belong."""
+    return {address_of(item): item for item in items}

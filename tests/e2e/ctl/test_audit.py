@@ -2,9 +2,9 @@
 
 import pytest
 
+from conformance.backends import create_table
 from tests.support.ctl_process import Ctl
 from tests.support.seed_items import key_item, sequence
-from tests.support.tables import create_table
 from ticketctl.local.stack import LocalStack
 
 pytestmark = pytest.mark.emulator

@@ -6,16 +6,15 @@ from typing import Any, Final
 
 import pytest
 
+from conformance.case import FAILED
 from operators.model_services import ModelServices
 from simulation.aws.dynamodb import STALENESS_SECONDS
 from simulation.aws.items import Address, Item
-from simulation.aws.tables import TICKETS
+from simulation.aws.tables import TICKETS, by_address
 from tests.aws.contention import Reader
 from tests.aws.findings import contradictions, of_cancellations, of_reads
 from tests.aws.meter import Cancelled
-from tests.support.conformance.case import FAILED
 from tests.support.seed_items import ticket_item
-from tests.support.tables import by_address
 from ticket_numbering.contract.dynamodb_items import ticket_id
 
 CONFLICT: Final = "TransactionConflict"

@@ -8,7 +8,7 @@ from typing import Any, Final
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from tests.support.backends import model_backend
+from conformance.backends import model_backend
 from tests.support.builders import block_of, create_ticket
 from tests.support.fakes import FakeTicketStore
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS

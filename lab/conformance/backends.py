@@ -10,7 +10,6 @@ from botocore.exceptions import ClientError
 
 from operators.model_services import MAX_RECEIVES, ModelServices
 from simulation.aws.tables import SCHEMA
-from tests.support.tables import create_table
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 
 DONE: Final = "done"
@@ -62,6 +61,22 @@ def backend_of(name: str, client: Callable[[str], Any]) -> Backend:
         QueueName=f"source-{serial}", Attributes={"RedrivePolicy": redrive}
     )["QueueUrl"]
     return backend
+
+
+def create_table(client: Any, name: str, **key: str) -> None:
+    """Create a table: a partition key, and perhaps a sort key, of these types."""
+    client.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": attribute, "AttributeType": kind}
+            for attribute, kind in key.items()
+        ],
+        KeySchema=[
+            {"AttributeName": attribute, "KeyType": role}
+            for attribute, role in zip(key, ("HASH", "RANGE"), strict=False)
+        ],
+    )
 
 
 def outcome_of(call: Callable[[], object]) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from tests.support.backends import DONE, Backend, outcome_of
-from tests.support.conformance.case import INVALID, Case
+from conformance.backends import DONE, Backend, outcome_of
+from conformance.case import INVALID, Case
 
 RECORD: Final = {"id": {"S": "key-7"}, "number": {"N": "7"}, "at": {"S": "then"}}
 BARE: Final = {"id": {"S": "key-7"}}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.support.backends import Backend
+from conformance.backends import Backend
 
 INVALID: Final = "ValidationException"
 CANCELLED: Final = "TransactionCanceledException"

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from tests.support.backends import DONE, Backend, outcome_of
-from tests.support.conformance.case import Case
+from conformance.backends import DONE, Backend, outcome_of
+from conformance.case import Case
 from ticket_numbering.contract.attributes import text_attribute
 
 KIB: Final = 1024

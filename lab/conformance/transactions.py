@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from secrets import token_hex
 from typing import Any, Final
 
-from tests.support.backends import DONE, Backend, outcome_of
-from tests.support.conformance.case import CANCELLED, FAILED, INVALID, Case
+from conformance.backends import DONE, Backend, outcome_of
+from conformance.case import CANCELLED, FAILED, INVALID, Case
 
 Action = dict[str, Any]
 
