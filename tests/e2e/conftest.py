@@ -15,7 +15,7 @@ import pytest
 from botocore.handlers import BUILTIN_HANDLERS
 
 from tests.support.ctl_process import WIDTH, Ctl, Ended
-from tests.support.markdown_commands import EXAMPLES
+from tests.support.paths import EXAMPLES
 from tests.support.rights import granted, needed
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.audit import ProjectAudit, audit_checked

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 import boto3
@@ -12,10 +11,11 @@ from moto import mock_aws
 from conformance.backends import Backend, backend_of, model_backend
 from conformance.case import Case
 from conformance.suite import CASES, markdown
+from tests.support.paths import ROOT
 from ticketctl.local.clients import Clients
 from ticketctl.local.emulator import running_emulator
 
-PROOF: Final = Path(__file__).parents[2] / "docs" / "proof.md"
+PROOF: Final = ROOT / "docs" / "proof.md"
 moto_client: Final[Any] = cache(boto3.client)
 EMULATOR: Final = pytest.param("emulator", marks=pytest.mark.emulator)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.conftest import System
 from tests.sam.conftest import Invocation
 from tests.support.audits import numbers_of
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 from tests.unit.worker.test_events import EXPECTED
 from tools import events
 

@@ -23,7 +23,7 @@ from simulation.scenarios.producers import Sending, request
 from simulation.scenarios.scenario import Scenario
 from simulation.world.execution_environment import SHIPPED, Algorithm
 from simulation.world.world import World
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 
 SEEDS: Final = 75
 """docs/proof.md names it."""

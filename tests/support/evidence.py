@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from simulation.checks.chains import VERIFIER as FUNCTIONS
 from tests.support.builders import SALT
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.dynamodb_items import COMMITMENT, ERASED
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME

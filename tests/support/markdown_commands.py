@@ -13,8 +13,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-ROOT: Final = Path(__file__).parents[2]
-EXAMPLES: Final = ROOT / "docs" / "examples"
+from tests.support.paths import EXAMPLES, ROOT
 
 _MARKDOWN: Final = MarkdownIt().enable("table")
 _SHELLS: Final = {"bash", "console", "sh", "shell"}

@@ -8,7 +8,7 @@ from unicodedata import normalize
 
 import pytest
 
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 from ticket_numbering.contract.field_types import (
     IDEMPOTENCY_KEY_RULE,
     PRIORITIES,

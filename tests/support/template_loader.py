@@ -4,14 +4,14 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from samtranslator.yaml_helper import yaml_parse
 
+from tests.support.paths import ROOT
 from tools.translate import translate
 
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+TEMPLATE = ROOT / "template.yaml"
 
 Json = dict[str, Any]
 

@@ -32,13 +32,14 @@ from typing import Any, Final
 import pytest
 
 from simulation.aws.tables import TICKETS
+from tests.support.paths import ROOT
 from tests.support.stage import Stage
 from tests.support.steps import Steps
 from ticket_numbering.contract.dynamodb_items import ATTRIBUTES
 from ticketctl.__main__ import main
 from ticketctl.cli.output import notes
 
-FOLDER: Final = Path(__file__).parents[1] / "transcripts"
+FOLDER: Final = ROOT / "tests" / "transcripts"
 WIDTH: Final = "80"
 
 _BEGIN, _END = b"\x0e", b"\x0f"

@@ -16,7 +16,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 from induction.axioms import AXIOMS
 from tests.support.access_control import access_control
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 from ticketctl.aws.queues import MAX_ENTRIES
 from ticketctl.local.artifact import build_artifact
 from ticketctl.local.clients import OWNER, REGION, Clients

@@ -11,7 +11,7 @@ import pytest
 from simulation.aws.faults import Fault
 from tests.e2e.conftest import System
 from tests.support.builders import ticket_fields
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 from tests.support.proxy import Proxy, serving
 from ticketctl.local.stack import LocalStack, local_stack
 

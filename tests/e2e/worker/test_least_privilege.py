@@ -33,7 +33,8 @@ from tests.e2e.conftest import System
 from tests.support.access_control import access_control
 from tests.support.audits import numbers_of
 from tests.support.builders import sqs_event, sqs_record, ticket_fields
-from tests.support.markdown_commands import ROOT, commands
+from tests.support.markdown_commands import commands
+from tests.support.paths import ROOT
 from tests.support.paused_worker import paused_worker
 from ticketctl.local.clients import Clients
 from ticketctl.local.stack import LocalStack, local_stack

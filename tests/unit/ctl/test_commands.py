@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 import typer
 
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 from ticketctl import __version__, commands
 from ticketctl.cli.errors import Status
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.markdown_commands import ROOT, blocks
+from tests.support.markdown_commands import blocks
+from tests.support.paths import ROOT
 from tests.support.stage import Stage
 
 [LINE] = [

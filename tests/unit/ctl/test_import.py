@@ -12,7 +12,8 @@ import pytest
 from tests.support.builders import CALLER, create_ticket
 from tests.support.canned_aws import client_error, failing
 from tests.support.cases import plain_id
-from tests.support.markdown_commands import ROOT, commands
+from tests.support.markdown_commands import commands
+from tests.support.paths import ROOT
 from tests.support.seed_items import Item
 from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item

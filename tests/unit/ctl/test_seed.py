@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.builders import CALLER
 from tests.support.canned_aws import client_error, failing
-from tests.support.markdown_commands import ROOT, commands
+from tests.support.markdown_commands import commands
+from tests.support.paths import ROOT
 from tests.support.stage import Stage
 from ticketctl.cli.errors import InputError
 from ticketctl.sequences.seeding import Seeded, given_between

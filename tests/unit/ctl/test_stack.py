@@ -31,6 +31,7 @@ from botocore.stub import Stubber
 from tests.support.builders import CALLER, ticket_fields
 from tests.support.canned_aws import client_error, failing, unreachable
 from tests.support.ctl_process import Ctl, registered
+from tests.support.paths import ROOT
 from tests.support.sample_messages import VERSION_1
 from tests.support.template_loader import source
 from ticketctl.__main__ import main
@@ -43,8 +44,6 @@ from ticketctl.cli.prompts import confirm
 from ticketctl.commands import app
 from ticketctl.commands.application import stack_of
 from ticketctl.status.variables import shell_lines
-
-ROOT = Path(__file__).parents[3]
 
 ctl = Ctl({})
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from induction.axioms import AXIOMS, source
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 
 SEEN: dict[str, Any] = {
     "time": "2027-01-02T03:04:05+00:00",

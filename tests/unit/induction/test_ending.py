@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 
 MAIN = """
 from induction.ending import end_after

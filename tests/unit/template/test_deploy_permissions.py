@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.support.markdown_commands import EXAMPLES, ROOT
+from tests.support.paths import EXAMPLES, ROOT
 from tests.support.template_loader import Json, deployed, listed, others
 
 SAMPLES: Final = ROOT / "tests" / "support" / "samples"

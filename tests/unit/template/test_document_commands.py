@@ -15,8 +15,6 @@ import typer
 
 from tests.support.aws_cli import check_aws
 from tests.support.markdown_commands import (
-    EXAMPLES,
-    ROOT,
     Shown,
     anchor_of,
     blocks,
@@ -24,6 +22,7 @@ from tests.support.markdown_commands import (
     pages,
     tokens,
 )
+from tests.support.paths import EXAMPLES, ROOT
 from ticketctl.commands import app
 
 

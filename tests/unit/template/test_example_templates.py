@@ -9,7 +9,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 from tests.support.aws_cli import sdk
 from tests.support.builders import announcement
-from tests.support.markdown_commands import EXAMPLES
+from tests.support.paths import EXAMPLES
 from tests.support.template_loader import Json, parameters, properties, source
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket

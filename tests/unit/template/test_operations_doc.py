@@ -10,14 +10,13 @@ import typer
 
 from tests.support.aws_cli import called, sdk
 from tests.support.markdown_commands import (
-    EXAMPLES,
-    ROOT,
     Shown,
     anchor_of,
     blocks,
     commands,
     in_comments,
 )
+from tests.support.paths import EXAMPLES, ROOT
 from tests.support.template_loader import ids_of, source
 from ticket_numbering.contract.errors import (
     PoisonMessageError,

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.aws_cli import called, check_aws
-from tests.support.markdown_commands import EXAMPLES, blocks, pages
+from tests.support.markdown_commands import blocks, pages
+from tests.support.paths import EXAMPLES
 from tools.rights import tasks
 
 SWAP = EXAMPLES / "swap_table.sh"

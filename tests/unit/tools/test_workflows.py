@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-WORKFLOWS = sorted((Path(__file__).parents[3] / ".github" / "workflows").glob("*.yml"))
+from tests.support.paths import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 
 import ticket_numbering.worker.observability  # noqa: F401 - it sets the levels.
-from tests.support.markdown_commands import ROOT
+from tests.support.paths import ROOT
 from tests.support.template_loader import parameters
 
 HANDLE_ONE = """

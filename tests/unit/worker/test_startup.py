@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.environment import ENVIRONMENT
+from tests.support.paths import ROOT
 
-SOURCE = Path(__file__).parents[3] / "src"
+SOURCE = ROOT / "src"
 MODULES = sorted(SOURCE.rglob("*.py"))
 PACKAGES = Path(sysconfig.get_path("purelib"))
 
