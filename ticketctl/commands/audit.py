@@ -70,7 +70,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.audit.report import print_report, report_json
     from ticketctl.aws.rate_limiter import RateLimiter
     from ticketctl.aws.table_reader import TableReader
-    from ticketctl.show.lookup import checked_project
+    from ticketctl.cli.arguments import checked_project
 
     given = (tickets_table, keys_table)
     # An empty name is a script's mistake, and must not stand for the live tables.

@@ -52,8 +52,8 @@ def export(
     from ticketctl.aws.items import json_values
     from ticketctl.aws.rate_limiter import RateLimiter
     from ticketctl.aws.table_reader import TableReader
+    from ticketctl.cli.arguments import checked_project
     from ticketctl.export.export import Export
-    from ticketctl.show.lookup import checked_project
 
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
     stack = stack_of(ctx)

@@ -88,6 +88,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     """
     from ticketctl.aws.items import timestamp_now
     from ticketctl.aws.stack import caller_arn, limits_of, place_of
+    from ticketctl.cli.arguments import checked_project
     from ticketctl.files.csv_columns import mapped
     from ticketctl.files.request_file import open_lines
     from ticketctl.importing.judging import Judge
@@ -105,7 +106,6 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     )
     from ticketctl.importing.tickets import Import
     from ticketctl.importing.times import check_form
-    from ticketctl.show.lookup import checked_project
 
     if project is not None:
         checked_project(project)

@@ -33,9 +33,9 @@ def seed(
     from ticketctl.aws.aws_errors import AWS_ERRORS
     from ticketctl.aws.stack import caller_arn, place_of
     from ticketctl.aws.tickets import last_number
+    from ticketctl.cli.arguments import checked_project
     from ticketctl.sequences.marking import checked_reason
     from ticketctl.sequences.seeding import Seed
-    from ticketctl.show.lookup import checked_project
 
     checked_project(project)
     if reason:
@@ -132,9 +132,9 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.aws.rate_limiter import RateLimiter
     from ticketctl.aws.stack import place_of
     from ticketctl.aws.tickets import last_number
+    from ticketctl.cli.arguments import checked_project
     from ticketctl.sequences.announcing import Announcer
     from ticketctl.sequences.repeating import Repeat
-    from ticketctl.show.lookup import checked_project
 
     checked_project(project)
     stack = stack_of(ctx)

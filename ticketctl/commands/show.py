@@ -62,7 +62,8 @@ def list_(
     With --json each is a whole JSON document on a line.
     Ends with status 1 if there are none.
     """
-    from ticketctl.show.lookup import checked_project, latest_tickets
+    from ticketctl.cli.arguments import checked_project
+    from ticketctl.show.lookup import latest_tickets
     from ticketctl.show.report import print_tickets, ticket_json
 
     checked_project(project)
@@ -100,7 +101,8 @@ def find(
     Ends with status 1 if the request has no number.
     """
     from ticketctl.aws.items import json_values
-    from ticketctl.show.lookup import find_request, request_key
+    from ticketctl.cli.arguments import request_key
+    from ticketctl.show.lookup import find_request
     from ticketctl.show.report import print_fields, ticket_json
 
     key = request_key(project, idempotency_key)

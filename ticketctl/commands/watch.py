@@ -38,7 +38,7 @@ def watch(
     SNS may not deliver to a new subscription at once. A replay may have been announced
     before. With --count, status 1 says that fewer came.
     """
-    from ticketctl.show.lookup import checked_project
+    from ticketctl.cli.arguments import checked_project
     from ticketctl.watch.watching import Screen, watch_topic
 
     projects = [checked_project(project_id) for project_id in project or ()]

@@ -7,30 +7,13 @@ from itertools import islice
 from shlex import quote
 
 from ticket_numbering.contract.dynamodb_items import record_id
-from ticket_numbering.contract.field_types import (
-    IDEMPOTENCY_KEY_RULE,
-    PROJECT_ID_RULE,
-    is_idempotency_key,
-    is_project_id,
-)
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws import HIGHEST
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
-from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import program
-
-
-def checked_project(project_id: str) -> str:
-    """Return a project id.
-
-    Raises:
-        InputError: It is invalid.
-    """
-    if not is_project_id(project_id):
-        raise InputError(f"no project id: {project_id!r}; it {PROJECT_ID_RULE}")
-    return project_id
 
 
 def find_ticket(stack: System, project_id: str, number: int) -> Ticket:
@@ -54,19 +37,6 @@ def latest_tickets(
     """Return a project's latest tickets, newest first, and one more than the limit."""
     found = tickets_below(stack, project_id, before or HIGHEST + 1, page=limit + 1)
     return [*islice(found, limit + 1)]
-
-
-def request_key(project_id: str, idempotency_key: str) -> RequestKey:
-    """Return the identity of a request.
-
-    Raises:
-        InputError: The project or the key is invalid.
-    """
-    if not is_idempotency_key(idempotency_key):
-        raise InputError(
-            f"no idempotency key: {idempotency_key!r}; it {IDEMPOTENCY_KEY_RULE}"
-        )
-    return RequestKey(checked_project(project_id), idempotency_key)
 
 
 def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
