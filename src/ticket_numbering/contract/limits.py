@@ -36,8 +36,8 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
 class Limits(BaseModel):
     """The limits of a stack; by default it has none.
 
-    They are read from the stack's outputs (`AllowedProjects`), and as a part of the
-    worker's settings from its variables (`ALLOWED_PROJECTS`); a test demands both.
+    They are read from the stack's outputs (`AllowedProjects`), and for the worker's
+    settings from its variables (`ALLOWED_PROJECTS`); a test demands both.
     """
 
     model_config = ConfigDict(frozen=True, alias_generator=to_pascal)

@@ -54,6 +54,6 @@ def bootstrap(settings: Settings | None = None) -> Worker:
         Allocator(store, settings.max_attempts, settings.deadline_reserve_seconds),
         SNSPublisher(sns, settings.assignments_topic_arn),
         SQSDeadLetters(sqs, settings.dead_letter_queue_url),
-        limits=settings,
+        limits=settings.limits,
         events=Events(settings.event_source, settings.number_padding),
     )

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ticket_numbering.contract.field_types import EventSource
 from ticket_numbering.contract.limits import Limits
@@ -12,10 +12,17 @@ from ticket_numbering.contract.limits import Limits
 Name = Annotated[str, Field(min_length=1)]
 
 
-class Settings(Limits):
+class WorkerLimits(Limits):
+    """The limits, by the names of the worker's variables."""
+
+    model_config = ConfigDict(alias_generator=str.upper, hide_input_in_errors=True)
+
+
+class Settings(BaseModel):
     """The worker's configuration: limits, names of resources, and tuning."""
 
     model_config = ConfigDict(
+        frozen=True,
         alias_generator=str.upper,
         # The environment holds credentials, and the log keeps every error.
         hide_input_in_errors=True,
@@ -25,6 +32,9 @@ class Settings(Limits):
     idempotency_keys_table: Name
     assignments_topic_arn: Name
     dead_letter_queue_url: Name
+
+    limits: WorkerLimits = WorkerLimits()
+    """What the stack allows."""
 
     event_source: EventSource
     """The stack, as the CloudEvents source of every event."""
@@ -51,4 +61,5 @@ class Settings(Limits):
         Raises:
             pydantic.ValidationError: A variable is missing or malformed.
         """
-        return cls.model_validate({**environ})
+        limits = WorkerLimits.model_validate({**environ})
+        return cls.model_validate({**environ, "LIMITS": limits})

@@ -87,7 +87,8 @@ class TestEveryLimit:
         """It names field and limit, and repeats no text."""
         value, allowed, refused, cause = TRIALS[name]
 
-        of_worker = Settings.from_environ(ENVIRONMENT | {name.upper(): value})
+        settings = Settings.from_environ(ENVIRONMENT | {name.upper(): value})
+        of_worker = settings.limits
         of_outputs = limits_of(canned_stack({to_pascal(name): value}))
 
         assert getattr(of_worker, name) == getattr(of_outputs, name)

@@ -14,6 +14,7 @@ from tests.support.template_loader import (
     refusals,
     source,
 )
+from ticket_numbering.contract.limits import Limits
 from ticket_numbering.function.settings import Settings
 
 WORKER = source()["Resources"]["NumberingWorker"]["Properties"]
@@ -68,7 +69,9 @@ class TestSettings:
     """The settings have the variables, default and bounds of the template."""
 
     def test_each_setting_has_its_variable_and_each_variable_its_setting(self) -> None:
-        assert {name.lower() for name in SETTINGS} == {*Settings.model_fields} - FIXED
+        chosen = {*Settings.model_fields, *Limits.model_fields} - FIXED - {"limits"}
+
+        assert {name.lower() for name in SETTINGS} == chosen
 
     @pytest.mark.parametrize("name", VARIABLES)
     def test_default_is_that_of_the_template(self, name: str) -> None:

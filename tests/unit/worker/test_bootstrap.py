@@ -71,8 +71,8 @@ def described(part: Any) -> Any:
         return part.meta.service_model.service_name
     if isinstance(part, str | int | float | timedelta | type):
         return part
-    if isinstance(part, Limits):  # The settings, but it asks for its own fields alone.
-        return part.model_dump(include={*Limits.model_fields})
+    if isinstance(part, Limits):
+        return part.model_dump()
     if is_dataclass(part):
         members = {one.name: getattr(part, one.name) for one in fields(part)}
     else:
