@@ -81,10 +81,10 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
 
     A line of `ticketctl export` goes back as it was, with its hash and its marks, if it
     was lost here and the tables vouch for it; a lost record of a key is written, too.
-    Else the attributes that only a table has are ignored: it skips reserved numbers,
-    counts them, and takes them as used, takes number and key of an erased ticket, and
-    prints the commands that void and erase again. Ends with status 1 if a ticket is
-    refused, or there with another `assigned_at`.
+    A reserved number goes back where nothing is. Else the attributes that only a table
+    has are ignored: it takes number and key of an erased ticket, and prints the
+    commands that void and erase again. Ends with status 1 if a ticket is refused, or
+    there with another `assigned_at`.
     """
     from ticketctl.aws.items import timestamp_now
     from ticketctl.aws.stack import caller_arn, limits_of, place_of
@@ -104,6 +104,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         verify_all,
         warnings,
     )
+    from ticketctl.importing.reserved import missing_reserved
     from ticketctl.importing.tickets import Import
     from ticketctl.importing.times import check_form
 
@@ -120,16 +121,18 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     reading = judge_all(stack, judge, tickets)
     with with_progress(reading, "comparing", len(tickets.to_import)) as judging:
         judged = [*judging]
+    reserved = missing_reserved(stack, tickets)
     if verify:
-        raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
+        is_right = verify_all(judged, reserved)
+        raise typer.Exit(Status.OK if is_right else Status.FOUND)
     refuse_beyond(limits_of(stack), judged, file)
-    planned = [*plan(stack, tickets), *counts_of(judged)]
+    planned = [*plan(stack, tickets), *counts_of(judged, reserved)]
     warned = [*warnings(stack, tickets, judged)]
     refused = print_refused(judged, file)
     if not dry_run:
         asked = [place_of(stack), *planned, *warned, "This cannot be undone. Go on?"]
         confirm("\n".join(asked), yes=yes)
-        counts = Import(stack, judge).run(tickets, judged, file)
+        counts = Import(stack, judge).run(tickets, judged, file, reserved)
         refused += counts[REFUSED]
         planned = [summary(counts, len(judged), refused)]
     planned += [*warned, *left_out(tickets, judged)]

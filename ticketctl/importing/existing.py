@@ -44,6 +44,11 @@ class Tickets:
     reserved: Sequence[Ticket] = ()
     """Exported items that are no tickets; their numbers were used all the same."""
 
+    @property
+    def are_exported(self) -> bool:
+        """Whether a table had them, and not another system."""
+        return bool(self.reserved) or any(one.is_exported for one in self.to_import)
+
     def by_project(self) -> dict[str, dict[int, Ticket]]:
         """Return the lines by project and number."""
         found: dict[str, dict[int, Ticket]] = defaultdict(dict)

@@ -19,6 +19,7 @@ from ticket_numbering.contract.dynamodb_items import (
     FINGERPRINT,
     IMPORTED_BY,
     ORIGIN,
+    RESERVED,
     SEED_ATTRIBUTES,
 )
 from ticket_numbering.contract.messages import Assignment, RequestKey
@@ -47,19 +48,27 @@ class Known:
     ticket: Existing
     record: Mapping[str, Any] | None = None
     """The item of its key's record."""
-    previous: str = ""
-    """The hash of the number before it, by the file; "" if it has none there."""
+    previous: str | None = ""
+    """The hash of the number before it, by the file; None if it lacks that number."""
+    is_inside: bool = False
+    """Whether the tables have a higher number, so that it leaves no gap before it."""
     is_witnessed: bool = False
     """Whether the file's next ticket, which goes back, covers its hash."""
     is_seeded: bool = True
     """Whether all seeds around it are finished; before the import they may not be."""
 
-    def hash_before(self, around: Around) -> str:
-        """Return the hash of the number before it, by the tables or else the file."""
+    def hash_before(self, around: Around) -> str | None:
+        """Return the hash of the number before it, by the tables or else the file.
+
+        None says that neither has the ticket of that number.
+        """
+        before = self.ticket.number - 1
         below = around.below
-        if below and below.number == self.ticket.number - 1 and below.chain:
-            return below.chain
-        return self.previous
+        there = below if below and below.number == before else None
+        if there and there.chain:
+            return there.chain
+        is_known = before == 0 or (there is not None and there.status != RESERVED)
+        return "" if is_known and self.previous is None else self.previous
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ class Judge:
         return self._missing(known, around)
 
     def _recording(
-        self, there: Ticket, previous: str, recorded: KeyRecord | None
+        self, there: Ticket, previous: str | None, recorded: KeyRecord | None
     ) -> Write | str:
         """Judge a ticket that is there by the record of its key."""
         if recorded:
@@ -147,8 +156,12 @@ class Judge:
                 or (place is not None and place.chain == ticket.chain)
                 or (around.above is not None and covers(around.above, ticket.chain))
             )
-            if is_witnessed and not problem_of(ticket, known.hash_before(around)):
+            previous = known.hash_before(around)
+            problem = problem_of(ticket, previous)
+            if is_witnessed and not problem:
                 return Write(ticket.fields, self._record_of(ticket))
+            if is_witnessed and previous is None:
+                return f"it cannot go back: {problem}"
         if place and place.chain:
             return comparison(ticket, place)
         # The file's next ticket starts a segment, so this number was external.
@@ -156,8 +169,7 @@ class Judge:
         if not (
             is_last or is_external(ticket.number, around, is_seeded=known.is_seeded)
         ):
-            see = f"see: {program} audit"
-            return f"it is missing among numbers that were given here; {see}"
+            return _no_place(known)
         record = dynamodb_items.key_item(
             ticket.request.key, ticket.assignment, self._due_from(datetime.now(UTC))
         )
@@ -188,6 +200,15 @@ class Judge:
         return int(due.timestamp()) if self.retention_days else None
 
 
+def _no_place(known: Known) -> str:
+    """Return why a missing ticket is not external; a plan had taken it for one."""
+    if known.is_seeded:
+        announced = "was announced and " if known.ticket.chain else ""
+        return f"it {announced}is not back: run this again before the worker starts"
+    see = f"see: {program} audit"
+    return f"it is missing among numbers that were given here; {see}"
+
+
 def _erased(record: KeyRecord) -> dict[str, Any]:
     """Return a record without the fingerprint of the text."""
     return {**record.fields, FINGERPRINT: ERASED_FINGERPRINT}
@@ -202,6 +223,7 @@ def _going_back(known: Known, around: Around, record: KeyRecord) -> Write | str:
     if different and not (is_older and exported.status == ERASED):
         named = ", ".join(different)
         return f"it differs from the record of its idempotency_key in {named}"
-    if problem := problem_of(exported, known.hash_before(around)):
+    previous = known.hash_before(around)
+    if problem := problem_of(exported, previous, is_vouched=known.is_inside):
         return f"it cannot go back: {problem}"
     return Write(exported.fields, _erased(record) if is_older else None)

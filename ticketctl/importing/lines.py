@@ -113,7 +113,9 @@ def _ticket(line: Line, defaults: Defaults) -> Ticket:
     if status == RESERVED:
         if not is_project_id(project_id):
             raise InvalidMessageError("project_id: not the id of a project")
-        return Ticket(project_id, number, placed)
+        own = {name: value for name, value in placed.items() if value is not None}
+        own |= {"project_id": project_id, NUMBER: number}
+        return Ticket(project_id, number, own)
     return _existing(line.number, placed, project_id, number, defaults)
 
 

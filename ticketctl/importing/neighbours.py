@@ -12,6 +12,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ORIGIN,
     RESERVED,
 )
+from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.tickets import Around
@@ -50,20 +51,42 @@ def may_replace(ticket: Existing, place: Ticket) -> bool:
     return place.status == RESERVED and has_its_place
 
 
-def problem_of(ticket: Ticket, previous: str) -> str:
-    """Return why a ticket cannot vouch for a record; "" if it can."""
+def problem_of(
+    ticket: Ticket, previous: str | None, *, is_vouched: bool = False
+) -> str:
+    """Return why a ticket cannot vouch for a record; "" if it can.
+
+    Args:
+        ticket: The ticket.
+        previous: The hash of the number before it; None if nobody knows it.
+        is_vouched: Whether another item vouches for its hash, if nobody knows that.
+    """
+    return _problem_itself(ticket) or _problem_of_hash(
+        ticket, previous, is_vouched=is_vouched
+    )
+
+
+def _problem_itself(ticket: Ticket) -> str:
     if not isinstance(ticket.fields.get(ASSIGNED_AT), str):
         return "it has no date"
     if ticket.status == ERASED and Kind.ERASED_WITH_TEXT in of_erased(ticket):
         return "it is erased, and has text: erase it again"
     if has_unknown_attributes(ticket):
         return "it has what this ticketctl does not know"
+    return ""
+
+
+def _problem_of_hash(ticket: Ticket, previous: str | None, *, is_vouched: bool) -> str:
     if CHAIN not in ticket.fields:
         return ""
-    is_external = ORIGIN in ticket.fields
-    if is_external or covered_before(ticket, own_commitment(ticket), previous) is None:
+    covered = covered_before(ticket, own_commitment(ticket), previous or "")
+    is_known = previous is not None
+    if ORIGIN in ticket.fields or (covered is None and is_known):
         return "its hash does not fit its content and the ticket before it"
-    return ""
+    if covered is not None or is_vouched:
+        return ""
+    before = ticket_key(ticket.project_id, ticket.number - 1)
+    return f"{before}, the ticket before it, is missing here and in this file"
 
 
 def covers(ticket: Ticket, previous: str) -> bool:

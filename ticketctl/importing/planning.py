@@ -83,7 +83,8 @@ def _judge_project(
             known = Known(
                 line,
                 records.get(line.request.key),
-                previous=before.chain if before else "",
+                previous=before.chain if before else None,
+                is_inside=bool(around.there or around.above),
                 is_witnessed=bool(
                     following
                     and following.number == number + 1

@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, ERASED
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, ERASED, RESERVED
 from ticket_numbering.contract.limits import Limits
+from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import console, counted, program
@@ -32,9 +33,9 @@ def refuse_beyond(limits: Limits, judged: Sequence[Judged], file: str) -> None:
     problems.end(NOTHING)
 
 
-def verify_all(judged: Sequence[Judged]) -> bool:
-    """Print the tickets that are missing or different; return whether none is."""
-    is_right = True
+def verify_all(judged: Sequence[Judged], reserved: Sequence[Ticket]) -> bool:
+    """Print the lines that are missing or different; return whether none is."""
+    is_right = not reserved
     for one in sorted(judged, key=lambda one: one.ticket.line):
         problem = one.result if one.is_due or one.is_refused else ""
         if not problem and one.has_other_time:
@@ -46,7 +47,9 @@ def verify_all(judged: Sequence[Judged]) -> bool:
             console().print(
                 f"line {one.ticket.line}: {one.ticket.ticket_key}: {problem}"
             )
-    console().print("\n".join(counts_of(judged)))
+    for line in reserved:
+        console().print(f"{line.ticket_key}: a reserved number, missing")
+    console().print("\n".join(counts_of(judged, reserved)))
     return is_right
 
 
@@ -75,7 +78,10 @@ def warnings(
 ) -> Iterator[str]:
     """Warn of a next ticket behind the file's highest, and of what --fit changed."""
     highest = tickets.highest_numbers().items()
-    if any(last_number(stack, project) <= number for project, number in highest):
+    is_other = not tickets.are_exported
+    if is_other and any(
+        last_number(stack, project) <= number for project, number in highest
+    ):
         yield (
             "if the old system gave higher numbers, the next ticket takes one of them "
             f"unless you seed first: {program} seed PROJECT --last NUMBER"
@@ -100,9 +106,11 @@ def _listed(tickets: Sequence[Existing]) -> str:
     return f"{counted(len(lines), 'ticket')} ({word} {', '.join(named)})"
 
 
-def counts_of(judged: Sequence[Judged]) -> list[str]:
-    """Count the tickets by what an import does about them, a line for each project."""
+def counts_of(judged: Sequence[Judged], reserved: Sequence[Ticket]) -> list[str]:
+    """Count the lines by what an import does about them, a line for each project."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for line in reserved:
+        counts[line.project_id][RESERVED] += 1
     for one in judged:
         result = REFUSED if one.is_refused else one.result
         counts[one.ticket.project_id][result] += 1
@@ -110,6 +118,7 @@ def counts_of(judged: Sequence[Judged]) -> list[str]:
         f"{project}: there already {found[ALREADY] + found[UNRECORDED]}, "
         f"missing {found[MISSING]}{_if_any('without a record', found[NO_RECORD])}, "
         f"refused {found[REFUSED]}"
+        f"{_if_any('reserved numbers missing', found[RESERVED])}"
         for project, found in counts.items()
     ]
 
@@ -119,7 +128,8 @@ def summary(counts: Counter[str], total: int, refused: int) -> str:
     there = total - counts[WRITTEN] - refused
     return (
         f"imported {counts[WRITTEN]}, there already {there}"
-        f"{_if_any('records written', counts[RECORDED])}, refused {refused}; "
+        f"{_if_any('records written', counts[RECORDED])}, refused {refused}"
+        f"{_if_any('reserved numbers put back', counts[RESERVED])}; "
         "not announced"
     )
 
@@ -141,8 +151,8 @@ def print_refused(judged: Sequence[Judged], file: str) -> int:
 
 def left_out(tickets: Tickets, judged: Sequence[Judged]) -> Iterator[str]:
     """Yield lines about what an import leaves out: numbers, texts, marks."""
-    if tickets.reserved:
-        skipped = counted(len(tickets.reserved), "reserved number")
+    if malformed := sum(line.is_malformed for line in tickets.reserved):
+        skipped = counted(malformed, "malformed reserved number")
         yield f"skipped: {skipped}, which count as used"
     by_line = sorted(judged, key=lambda one: one.ticket.line)
     there = [one for one in by_line if not one.is_refused]

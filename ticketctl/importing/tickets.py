@@ -1,7 +1,7 @@
 """Writes tickets that have their numbers already, each with its key's record."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -14,6 +14,7 @@ from ticket_numbering.contract.dynamodb_items import (
     FINGERPRINT,
     NUMBER,
     RECORD_ID,
+    RESERVED,
     STATUS,
     record_id,
     ticket_id,
@@ -24,12 +25,14 @@ from ticketctl.aws.items import Ticket, plain
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import around_each, records_of, ticket_from, tickets_above
+from ticketctl.cli.errors import BusyError, InputError
 from ticketctl.cli.output import remark, with_progress
 from ticketctl.files.lines import Problems
 from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import Judge, Known
 from ticketctl.importing.neighbours import ALREADY
 from ticketctl.importing.planning import REFUSED, Judged
+from ticketctl.importing.reserved import PuttingBack
 from ticketctl.sequences.seeding import Seed, Seeded
 
 _IN_FLIGHT: Final = 8
@@ -39,6 +42,7 @@ _AT_A_TIME: Final = 64
 WRITTEN: Final = "written"
 RECORDED: Final = "recorded"
 """The ticket was there, and its key had no record."""
+_DONE: Final = {WRITTEN, RECORDED, ALREADY}
 
 _OF_TICKET: Final = ("project_id", "idempotency_key", STATUS, ASSIGNED_AT, CHAIN)
 _OF_RECORD: Final = (RECORD_ID, NUMBER, FINGERPRINT, ASSIGNED_AT, CHAIN)
@@ -54,26 +58,26 @@ class Import:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def run(
-        self, tickets: Tickets, judged: Sequence[Judged], file: str
+        self,
+        tickets: Tickets,
+        judged: Sequence[Judged],
+        file: str,
+        reserved: Sequence[Ticket] = (),
     ) -> Counter[str]:
-        """Seed the projects, write the tickets that are due, and return the results.
+        """Seed the projects, write what is due, and return the results.
 
-        One is `WRITTEN`, `RECORDED`, `ALREADY`, or `REFUSED`, and then printed.
+        A line is `WRITTEN`, `RECORDED`, `ALREADY`, or `REFUSED`, and then printed; a
+        reserved number that is put back is `RESERVED`.
         """
         counts: Counter[str] = Counter()
         refused = Problems(file)
-        # The highest first: the end of a seed guards the numbers below it.
-        due = [one.known for one in judged if one.is_due]
-        due.sort(key=lambda one: one.ticket.number, reverse=True)
         try:
-            for project, end in sorted(_ends(tickets, judged)):
-                seeded = self.seed(project, end)
-                for given in seeded.given_within if seeded else ():
-                    remark(f"{project}-{given} was given by workers meanwhile")
-            written = self.write_all(due)
-            with with_progress(written, "importing", len(due)) as results:
-                for ticket, result in results:
-                    is_refused = result not in {WRITTEN, RECORDED, ALREADY}
+            busy = self._seed_all(tickets, judged)
+            due = [one for one in judged if one.is_due]
+            results = self._write_due(due, reserved, busy, counts)
+            with with_progress(results, "importing", len(due)) as written:
+                for ticket, result in written:
+                    is_refused = result not in _DONE
                     counts[REFUSED if is_refused else result] += 1
                     if is_refused:
                         refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
@@ -83,18 +87,79 @@ class Import:
         refused.end()
         return counts
 
+    def _seed_all(
+        self, tickets: Tickets, judged: Sequence[Judged]
+    ) -> Mapping[str, str]:
+        """Seed the projects; return why some are left out."""
+        busy: dict[str, str] = {}
+        lines = tickets.by_project()
+        for project, end in sorted(_ends(tickets, judged)):
+            try:
+                seeded = self.seed(project, end)
+            except BusyError as error:
+                busy[project] = str(error)
+                continue
+            for given in seeded.given_within if seeded else ():
+                # An import that is repeated finds what it put back itself.
+                if given not in lines[project]:
+                    remark(f"{project}-{given} was given by workers meanwhile")
+        return busy
+
+    def _write_due(
+        self,
+        due: Sequence[Judged],
+        reserved: Sequence[Ticket],
+        busy: Mapping[str, str],
+        counts: Counter[str],
+    ) -> Iterator[tuple[Existing, str]]:
+        """Write lines so that none takes away the ground of another's verdict.
+
+        Behind a ticket that goes back, and behind the end of a seed, nothing else is
+        external. So external lines are first, and tickets that go back are last.
+        """
+        free: list[Judged] = []
+        # The highest first: the end of a seed guards the numbers below it.
+        for one in sorted(due, key=lambda one: one.ticket.number, reverse=True):
+            if why := busy.get(one.ticket.project_id):
+                yield one.ticket, why
+            else:
+                free.append(one)
+        refused: list[Known] = []
+        for is_last in (False, True):
+            if is_last:
+                back = PuttingBack(self.stack, self.retry)
+                own = [one for one in reserved if one.project_id not in busy]
+                counts[RESERVED] += sum(1 for _ in back.put_all(own))
+            lines = [one.known for one in free if one.goes_back is is_last]
+            for known, result in self.write_all(lines):
+                if result in _DONE:
+                    yield known.ticket, result
+                else:
+                    refused.append(known)
+        # Others may have been in the way, and are there now.
+        again = records_of(self.stack, [known.ticket.request.key for known in refused])
+        for known in refused:
+            record = again.get(known.ticket.request.key)
+            yield known.ticket, self.write(replace(known, record=record))
+
     def seed(self, project: str, number: int) -> Seeded | None:
-        """Seed up to a number, or finish the seed that it lies in."""
+        """Seed up to a number, or finish the seed that it lies in.
+
+        Nothing is to be done if the sequence is past it: no worker takes it any more.
+        """
         above = ticket_from(self.stack, project, number)
         if above and not above.explains_a_gap:
             return None
-        return self._seed_up_to(project, above.number if above else number).apply()
+        try:
+            return self._seed_up_to(project, above.number if above else number).apply()
+        except InputError:
+            return None
 
     def _seed_up_to(self, project: str, last: int) -> Seed:
         caller = self.judge.caller
         return Seed(self.stack, project, last, caller, "import", self.retry)
 
-    def write_all(self, lines: Sequence[Known]) -> Iterator[tuple[Existing, str]]:
+    def write_all(self, lines: Sequence[Known]) -> Iterator[tuple[Known, str]]:
         """Write tickets, several at a time; yield each result.
 
         Their projects must be seeded at least up to them.
@@ -102,7 +167,7 @@ class Import:
         with ThreadPoolExecutor(_IN_FLIGHT) as pool:
             for start in range(0, len(lines), _AT_A_TIME):
                 some = lines[start : start + _AT_A_TIME]
-                yield from pool.map(lambda one: (one.ticket, self.write(one)), some)
+                yield from pool.map(lambda one: (one, self.write(one)), some)
 
     def write(self, known: Known) -> str:
         """Write a ticket; return `WRITTEN`, `RECORDED`, `ALREADY`, or why not."""

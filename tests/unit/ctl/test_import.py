@@ -14,7 +14,7 @@ from tests.support.canned_aws import client_error, failing
 from tests.support.cases import plain_id
 from tests.support.markdown_commands import commands
 from tests.support.paths import ROOT
-from tests.support.seed_items import Item
+from tests.support.seed_items import Item, ticket_item
 from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item
 from ticket_numbering.contract.messages import MAX_BODY_BYTES
@@ -419,7 +419,7 @@ class TestImport:
 
         result = write(stage, existing(number))
 
-        assert "missing among numbers that were given here" in result
+        assert "is not back: run this again" in result
         assert stage.tickets() == before
         assert stage.recorded() == []
 
@@ -508,6 +508,36 @@ class TestImport:
 
         assert why in write(stage, ticket)
         assert stage.given() == []
+
+    @pytest.mark.parametrize(
+        ("in_the_way", "why"),
+        [
+            (
+                [failing(client_error("TransactionConflictException"))] * 40,
+                "others kept taking the next number",
+            ),
+            (["worker"], "another ticket has this number"),
+        ],
+        ids=["conflicts", "passed"],
+    )
+    def test_other_projects_are_imported_when_workers_keep_one_busy(
+        self, stage: Stage, in_the_way: list[Any], why: str
+    ) -> None:
+        """A worker can also pass the number that was to be reserved."""
+        passed = partial(
+            stage.write, ticket_item("BUSY", 2, "k"), ticket_item("BUSY", 1, "j")
+        )
+        stage.before(
+            "put_item", *(passed if act == "worker" else act for act in in_the_way)
+        )
+
+        ended = stage.call(
+            "import", stage.file(line(2, project_id="BUSY"), line(1), line(2))
+        )
+
+        assert why in ended.err
+        assert (ended.status, stage.given()[-2:]) == (Status.FOUND, [1, 2])
+        assert "imported 2, there already 0, refused 1" in ended.out
 
     def test_import_ends_soon_when_interrupted(self, stage: Stage) -> None:
         """The written tickets stay."""

@@ -1,6 +1,7 @@
 """After any damage and `ticketctl import`, each old request has its old number."""
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +15,16 @@ import pytest
 from tests.support.audits import audited
 from tests.support.builders import create_ticket
 from tests.support.cases import cases
+from tests.support.ctl_process import Ended
 from tests.support.evidence import chain_after
 from tests.support.stage import Stage, line
 from ticket_numbering.contract.dynamodb_items import RESERVED_UP_TO, TIMES
 from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.items import Ticket, json_values, plain
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import Status
+from ticketctl.importing.reserved import PuttingBack
 
 EARLIER, LATER = range(3, 7), range(7, 13)
 """Numbers that the worker gives before and after the restored second; 1, 2 imported."""
@@ -81,12 +86,13 @@ class History:
         for table in tables:
             self.stage.write(*self.earlier[table])
 
-    def bring_back(self) -> None:
+    def bring_back(self, file: str = "") -> Ended:
         """Import, and run the commands that it prints, as a shell reads them."""
-        ended = self.stage.call("import", self.saved)
+        ended = self.stage.call("import", file or self.saved)
         for program, *words in map(shlex.split, ended.out.splitlines()):
             if program == "ticketctl":
                 assert self.stage.call(*words).status == Status.OK
+        return ended
 
     def tickets(self) -> dict[int, dict[str, Any]]:
         """Return the tickets without the times of their marks."""
@@ -233,7 +239,12 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"chain": None, "salt": None},
         "the line lacks its hash: take an export",
     ),
-    "one-before-it-missing": (lost(LAST - 1, LAST), LAST, {}, UNFIT),
+    "one-before-it-missing": (
+        lost(LAST - 1, LAST),
+        LAST,
+        {},
+        f"PROJ-{LAST - 1}, the ticket before it, is missing here and in this file",
+    ),
     "text-of-an-erased-ticket": (
         lost(ERASED[0]),
         ERASED[0],
@@ -361,6 +372,40 @@ class TestRefusals:
         assert "its text was erased since" in ended.err
         assert number not in stage.given()
 
+    def test_ticket_is_not_back_when_another_import_took_its_ground(
+        self, history: History
+    ) -> None:
+        """The audit is clean then, for it was the highest."""
+        stage, file = history.stage, history.stage.folder / "two.jsonl"
+        gone(10, 11, 12)(history)
+        file.write_text("\n".join(Path(history.saved).read_text().splitlines()[-2:]))
+        stage.before("transact_write_items", partial(stage.put, 10))
+
+        ended = stage.call("import", str(file))
+
+        assert (
+            "PROJ-11: it was announced and is not back: run this again before the "
+            "worker starts\n"
+        ) in ended.err
+        assert "audit" not in ended.err
+        assert 11 not in stage.given()
+
+    def test_refused_ticket_is_judged_once_more_when_all_others_are_written(
+        self, history: History
+    ) -> None:
+        """Another import put both back, this one's ground first."""
+        stage, file = history.stage, history.stage.folder / "two.jsonl"
+        both_of_it = stage.read("PROJ", 11), stage.read("PROJ", "key-11")
+        gone(10, 11, 12)(history)
+        file.write_text("\n".join(Path(history.saved).read_text().splitlines()[-2:]))
+        stage.before("transact_write_items", partial(stage.put, 10))
+        plans = int  # A call that does nothing.
+        stage.before("batch_get_item", plans, partial(stage.write, *both_of_it))
+
+        ended = stage.call("import", str(file))
+
+        assert ended.out.startswith("imported 1, there already 1, refused 0")
+
     def test_hash_counts_for_nothing_when_the_next_ticket_has_no_room_for_it(
         self, history: History
     ) -> None:
@@ -480,6 +525,111 @@ class TestAmongSeeds:
         taken = "PROJ-3: its idempotency_key is that of PROJ-12"
         assert (taken in ended.err) is not is_over
         assert ("1 key, whose time is over" in ended.out) is is_over
+
+
+LAST_FIRST, FIRST_FIRST = slice(None, None, -1), slice(None)
+PARTS: dict[str, tuple[slice, Damage, Sequence[int]]] = {
+    "last-first": (LAST_FIRST, restored("tickets"), (11,)),
+    "first-first": (FIRST_FIRST, restored("tickets"), ()),
+    "first-of-a-part-without-its-record": (
+        LAST_FIRST,
+        both(restored("tickets"), unrecorded(9, 11)),
+        (11, 9),
+    ),
+    "last-of-a-part-without-its-record": (
+        LAST_FIRST,
+        both(restored("tickets"), unrecorded(8, 10)),
+        (11, 10),
+    ),
+}
+"""The order of the parts, the damage, and what waits for the second pass."""
+
+
+class TestParts:
+    """A file in parts brings everything back, whichever part is first."""
+
+    @pytest.mark.parametrize(("order", "damage", "waiting"), cases(PARTS))
+    def test_each_ticket_is_back_when_the_parts_are_imported_until_none_is_refused(
+        self, history: History, order: slice, damage: Damage, waiting: Sequence[int]
+    ) -> None:
+        """A ticket waits at the end of a sequence, where it would leave a gap."""
+        lines = Path(history.saved).read_text().splitlines(keepends=True)
+        before, parts = history.tickets(), []
+        for start in range(0, len(lines), 2):
+            parts.append(history.stage.folder / f"part-{start:02}")
+            parts[-1].write_text("".join(lines[start : start + 2]))
+        damage(history)
+
+        passes = [
+            [history.bring_back(str(part)) for part in parts[order]] for _ in "12"
+        ]
+
+        refused = "".join(ended.err for ended in passes[0])
+        named = [int(number) for number in re.findall(r"PROJ-(\d+): it ", refused)]
+        assert named == [*waiting]
+        why = "PROJ-10, the ticket before it, is missing here and in this file"
+        assert (f"PROJ-11: it cannot go back: {why}" in refused) is bool(waiting)
+        assert not any(ended.status for ended in passes[1])
+        assert history.tickets() == before
+        assert not audited(history.stage).findings
+
+
+class TestReserved:
+    """A seed stays one: what its numbers explain is no gap after a restore."""
+
+    @pytest.fixture
+    def seeded(self, history: History) -> Stage:
+        """Return a system that was seeded and went on; its file has all of it."""
+        stage = history.stage
+        history.send(13)
+        stage.write(stage.seed(20).item(14) | {"chain": {"S": "v1:lost"}})
+        stage.seed(20).apply()
+        history.send(21, 22)
+        Path(history.saved).write_text(stage.call("export").out)
+        return stage
+
+    def test_reserved_numbers_go_back_as_they_were_when_a_restore_lacks_them(
+        self, history: History, seeded: Stage
+    ) -> None:
+        """The restored second is before the seed; the keys are of today."""
+        before = seeded.tickets()
+        history.restore("tickets")
+        for number in range(13, 23):
+            seeded.lose("PROJ", number)
+
+        planned = seeded.call("import", history.saved, "--verify")
+        history.bring_back()
+
+        assert "PROJ-20: a reserved number, missing\n" in planned.out
+        assert not audited(seeded).findings
+        after = seeded.tickets()
+        assert {n: after[n] for n in (14, 20)} == {n: before[n] for n in (14, 20)}
+        again = seeded.call("import", history.saved, "--verify")
+        assert again.status == Status.OK
+
+    def test_reserved_number_stays_away_when_the_sequence_is_below_it(
+        self, stage: Stage
+    ) -> None:
+        """It would hide the numbers between them from the next reader."""
+        stage.put(1)
+        item = json_values(plain(stage.seed(9).item(9)))
+        before = stage.tickets()
+
+        put = PuttingBack(stage, RetryPolicy()).put_all([Ticket("PROJ", 9, item)])
+
+        assert not [*put]
+        assert stage.tickets() == before
+
+    def test_item_stays_when_a_reserved_number_of_the_file_is_a_ticket_here(
+        self, history: History, seeded: Stage
+    ) -> None:
+        seeded.lose("PROJ", 14)
+        seeded.put(14)
+        before = seeded.tickets()
+
+        seeded.call("import", history.saved)
+
+        assert seeded.tickets() == before
 
 
 class TestMarks:
