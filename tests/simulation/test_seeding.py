@@ -4,11 +4,9 @@ They run at any moment of histories in which everything fails, are killed at any
 and run again, by up to three operators at a time.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final, NoReturn
 
@@ -16,31 +14,20 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from operators.mark_monitor import ERASED
-from operators.seeded_world import PROJECT, SeededWorld, Wrapper
+from operators.play import Played, play
+from operators.scenarios import LONGEST_PAUSE_SECONDS, capped_scenario, rivals_scenario
+from operators.seeded_world import Wrapper
 from simulation.aws.clients import AlteredClient
 from simulation.aws.lambda_service import Handler
-from simulation.aws.latency import Latency
-from simulation.aws.tables import PARTITION_UNITS
-from simulation.checks.violations import Check, Violation
-from simulation.engine.choices import Choices, one_of
+from simulation.checks.violations import Check
 from simulation.known_bad.adapters import Announcing
 from simulation.known_bad.algorithms import ALGORITHMS
-from simulation.scenarios.producers import Sending, request
-from simulation.scenarios.random_scenarios import LATENCIES, random_scenario
-from simulation.scenarios.scenario import Scenario
 from simulation.world.execution_environment import Algorithm, ExecutionEnvironment
-from simulation.world.world import Outcome
 from tests.support.builders import SALT
 from ticket_numbering.contract.envelope import Envelope
 
 SEEDS: Final = 75
 BUSY_DAYS: Final = range(1, 1001, 2)
-FIFO_EVERY: Final = 4
-
-LONGEST_PAUSE_SECONDS: Final = 20.0
-
-STALLING: Final = Latency(0.0, 0.001, stalls=0.1, stall=2.5)
-"""A worker's write can take as long as a seed and an import."""
 
 Item = Mapping[str, Any]
 
@@ -57,98 +44,6 @@ MET: Final = {
     ],
 }
 """What operators and workers meet more than once in so many histories."""
-
-
-@dataclass
-class Played:
-    """The sums over the histories."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    violation: Violation | None = None
-
-    def add(self, world: SeededWorld, outcome: Outcome) -> None:
-        """Add what a history met."""
-        monitor = world.monitor
-        jumps = [jump for project in monitor.jumps.values() for jump in project]
-        self.counts += world.outcomes + outcome.history.refusals() + monitor.marked
-        self.counts["jumps of a sequence"] += len(jumps)
-        self.counts["given between the steps of a seed"] += sum(
-            len(jump.given) for jump in jumps
-        )
-        self.counts["tickets imported"] += sum(map(len, monitor.imported.values()))
-        self.counts["refusals contradicted"] += len(world.refusals.contradicted)
-        self.violation = outcome.violation
-
-    def breaks(self, check: Check) -> bool:
-        """Tell whether the last history broke a promise, and this one first."""
-        return self.violation is not None and self.violation.check is check
-
-
-def busy_scenario(choices: Choices) -> Scenario:
-    """Draw a day on which workers number the project that operators seed."""
-    count = 20 + choices.pick(40)
-    sendings = [
-        Sending(choices.duration(0.0, 1.0), request(PROJECT, f"key-{serial}"))
-        for serial in range(count)
-    ]
-    return Scenario(
-        sendings,
-        pollers=2 + choices.pick(4),
-        batch_size=one_of(choices, (2, 5, 10)),
-        partial_reasons=one_of(choices, (0.0, 0.3)),
-        latency=one_of(choices, (*LATENCIES, STALLING)),
-        fault_rate=one_of(choices, (0.0, 0.03, 0.15)),
-    )
-
-
-def capped_scenario(choices: Choices) -> Scenario:
-    """Draw a day on which requests with caps come twice, and old numbers are cached."""
-    day = busy_scenario(choices)
-    sendings = [
-        Sending(choices.duration(0.0, LONGEST_PAUSE_SECONDS), body)
-        for serial in range(len(day.sendings))
-        for body in [request(PROJECT, f"key-{serial}", max_number=50)] * 2
-    ]
-    return replace(day, sendings=sendings, cache_ttl=timedelta.max)
-
-
-def rivals_scenario(choices: Choices) -> Scenario:
-    """Draw a day on which each key is used again, for another ticket."""
-    day = busy_scenario(choices)
-    sendings = [
-        Sending(choices.duration(0.0, latest), request(PROJECT, f"key-{serial}", title))
-        for serial in range(5)
-        for title, latest in {
-            "first": 1.0,
-            "another": 3 * LONGEST_PAUSE_SECONDS,
-        }.items()
-    ]
-    return replace(day, sendings=sendings, redrives=(100.0,))
-
-
-def play(
-    seeds: range,
-    algorithm: Algorithm = ALGORITHMS["shipped"],
-    wrapper: Wrapper = lambda client: client,
-    draw: Callable[[Choices], Scenario] | None = None,
-) -> Played:
-    """Play histories until one breaks a promise."""
-    played = Played()
-    for number in seeds:
-        choices = Choices(number)
-        draw_one = draw or (busy_scenario if number % 2 else random_scenario)
-        scenario = replace(
-            draw_one(choices),
-            # With less throughput or in an outage a seed would not end in time.
-            partition_units=PARTITION_UNITS,
-            outages=(),
-            fifo=number % FIFO_EVERY == 0,
-        )
-        world = SeededWorld(scenario, choices, algorithm, wrapper)
-        played.add(world, world.run())
-        if played.violation:
-            break
-    return played
 
 
 def altering(**operations: Callable[..., Any]) -> Wrapper:
