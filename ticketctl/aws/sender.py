@@ -37,6 +37,8 @@ class Request:
     """Of the message on the queue."""
     refusal: str = ""
     """Why there is none."""
+    may_be_sent: bool = False
+    """Whether SQS did not say if it took it: it may have arrived all the same."""
 
     @property
     def fields(self) -> Fields:
@@ -118,7 +120,11 @@ class Sender:
             if entry := sent.get(str(place)):
                 ended.append(replace(request, message_id=entry["MessageId"]))
                 continue
-            failure = failed.get(str(place), {"Code": "no answer"})
+            failure = failed.get(str(place))
+            if failure is None:
+                unknown = replace(request, refusal="no answer", may_be_sent=True)
+                retryable.append(unknown)
+                continue
             own = ended if failure.get("SenderFault") else retryable
             refusal = f"{failure['Code']} {failure.get('Message', '')}"
             own.append(replace(request, refusal=" ".join(refusal.split())))
@@ -142,7 +148,8 @@ def send(stack: System, bodies: Iterable[str]) -> list[Request]:
     sent = [*sender.send(map(Request, bodies))]
     for request in sent:
         if not request.message_id:
-            raise CloudError(f"SQS did not take a message: {request.refusal}")
+            may = "; it may have arrived" if request.may_be_sent else ""
+            raise CloudError(f"SQS did not take a message: {request.refusal}{may}")
     return sent
 
 

@@ -82,8 +82,7 @@ class Delivery:
             is_known = isinstance(error, AWS_ERRORS) and not is_no_answer(error)
             if not (self.is_file or is_known):
                 [request] = requests
-                key = quote(str(request.fields["idempotency_key"]))
-                remark(f"it may be sent; the same with --key {key} goes on safely")
+                self._name_key(request)
             raise
         finally:
             if self.is_file:
@@ -93,8 +92,11 @@ class Delivery:
 
     def _add(self, request: Request) -> None:
         if not request.message_id:
-            place = f"line {request.line}: " if self.is_file else ""
-            remark(f"{place}not sent: {visible(request.refusal)}")
+            if request.may_be_sent:
+                self._name_key(request)
+            else:
+                place = f"line {request.line}: " if self.is_file else ""
+                remark(f"{place}not sent: {visible(request.refusal)}")
             self.status = Status.CLOUD
             return
         self.sent += 1
@@ -115,6 +117,15 @@ class Delivery:
         elif not self.is_file:
             out = notes() if waits else console()
             out.print(f"sent with the idempotency key {key}", markup=False)
+
+    def _name_key(self, request: Request) -> None:
+        """Name the key of a message that may be on the queue."""
+        key = str(request.fields.get("idempotency_key"))
+        if self.is_file:
+            known = f"with the idempotency key {visible(key)}"
+            remark(f"line {request.line}: it may be sent, {known}")
+        else:
+            remark(f"it may be sent; the same with --key {quote(key)} goes on safely")
 
     def _print_answer(self, answer: Answer) -> None:
         ticket = answer.ticket

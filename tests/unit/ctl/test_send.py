@@ -378,6 +378,33 @@ class TestDelivery:
         assert refused == "not sent: Broken of no use"
         assert "no number after 0 s" in missing
 
+    @pytest.mark.parametrize("is_file", [False, True], ids=["send", "send-file"])
+    def test_key_is_named_when_sqs_lists_its_message_nowhere(
+        self, stage: Stage, *, is_file: bool
+    ) -> None:
+        """It may have arrived: in the first attempt, whatever the last one answers."""
+        busy = {"Id": "0", "Code": "Busy", "SenderFault": False}
+        answers: list[dict[str, Any]] = [{}, *[{"Failed": [busy]}] * 4]
+        stage.services.sqs = AlteredClient(
+            stage.services.sqs, send_message_batch=lambda **_: answers.pop(0)
+        )
+        file = stage.folder / "my.jsonl"
+        file.write_text(json.dumps(ticket_fields(idempotency_key="k-1")) + "\n")
+        request = ["--project", "PROJ", "--title", "t", "--key", "k-1"]
+
+        ended = stage.call(
+            *(["send-file", str(file)] if is_file else ["send", *request])
+        )
+
+        known = (
+            "line 1: it may be sent, with the idempotency key k-1"
+            if is_file
+            else "it may be sent; the same with --key k-1 goes on safely"
+        )
+        assert f"{known}\n" in ended.err
+        assert "not sent" not in ended.err
+        assert ended.status == Status.CLOUD
+
     @pytest.mark.parametrize(
         ("error", "is_named"),
         [(OSError(28, "disk"), True), (client_error("AccessDenied"), False)],
