@@ -12,6 +12,7 @@ from ticket_numbering.contract.dynamodb_items import (
     STATUS,
     TIMES,
 )
+from ticket_numbering.contract.events import ticket_key
 from ticketctl.aws.items import MARKS, Ticket, ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
@@ -143,11 +144,12 @@ def _without_rivals(
 
     A key that the import made is nobody else's.
     """
-    numbers = {
-        one.ticket.idempotency_key: one.ticket.number
-        for one in judged
-        if one.is_due and not one.known.record and one.ticket.has_own_key
-    }
+    numbers: dict[str | None, int] = {}
+    for one in judged:
+        if one.is_due and not one.known.record and one.ticket.has_own_key:
+            # Of two lines the later takes the record: the other's time was over.
+            key, number = one.ticket.idempotency_key, one.ticket.number
+            numbers[key] = max(number, numbers.get(key, 0))
     rivals: dict[str | None, str] = {}
     reader = TableReader.of(stack)
     for page in reader.project(project_id) if numbers else ():
@@ -156,8 +158,13 @@ def _without_rivals(
             if numbers.get(key, there.number) != there.number:
                 rivals[key] = there.ticket_key
     for one in judged:
-        if rival := rivals.get(one.ticket.idempotency_key):
+        key, number = one.ticket.idempotency_key, one.ticket.number
+        later = numbers.get(key, number)
+        if rival := rivals.get(key):
             why = f"{rival} has the same idempotency_key; see: {program} audit"
+            yield Judged(Known(one.ticket), why)
+        elif one.is_due and later > number:
+            why = f"its idempotency_key is that of {ticket_key(project_id, later)}"
             yield Judged(Known(one.ticket), why)
         else:
             yield one

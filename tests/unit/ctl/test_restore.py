@@ -527,6 +527,25 @@ class TestAmongSeeds:
         assert ("1 key, whose time is over" in ended.out) is is_over
 
 
+class TestKeysOfTwo:
+    """A file can have a key twice, once its time was over: the plan says who has it."""
+
+    def test_later_ticket_takes_the_record_when_the_tables_have_neither(
+        self, history: History, tmp_path: Path
+    ) -> None:
+        history.stage.change("PROJ", 12, idempotency_key="key-3")
+        Path(history.saved).write_text(history.stage.call("export").out)
+        elsewhere = Stage(tmp_path)
+
+        planned = elsewhere.call("import", history.saved, "--dry-run")
+        ended = elsewhere.call("import", history.saved)
+
+        taken = "PROJ-3: its idempotency_key is that of PROJ-12"
+        assert taken in planned.err
+        assert planned.err == ended.err
+        assert (elsewhere.records()["key-3"]["number"], ended.status) == (12, 1)
+
+
 LAST_FIRST, FIRST_FIRST = slice(None, None, -1), slice(None)
 PARTS: dict[str, tuple[slice, Damage, Sequence[int]]] = {
     "last-first": (LAST_FIRST, restored("tickets"), (11,)),
