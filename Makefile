@@ -89,7 +89,7 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 	$(call demand_coverage,95,src)
 	$(call demand_coverage,88,ticketctl)
 	$(call demand_coverage,90,ticketctl/audit)
-	$(call demand_coverage,90,ticketctl/evidence)
+	$(call demand_coverage,90,ticketctl/ledger)
 	$(call demand_coverage,90,ticketctl/sequences)
 	$(call demand_coverage,90,ticketctl/importing)
 	$(call demand_coverage,90,ticketctl/dead_letters)

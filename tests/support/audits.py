@@ -12,7 +12,7 @@ from ticket_numbering.contract.dynamodb_items import EXTERNAL
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.evidence.findings import Kind
+from ticketctl.ledger.findings import Kind
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 """Of everything, and of the project A alone."""

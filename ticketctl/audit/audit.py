@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.heads import Head, check_heads, heads_of
-from ticketctl.audit.numbers import Numbers
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.evidence.findings import Finding, Kind, Range
+from ticketctl.ledger.database import Numbers
+from ticketctl.ledger.findings import Finding, Kind, Range
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from ticketctl.aws import HIGHEST
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.table_reader import MAX_KEYS, Place, TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.evidence.chain import Link, chain_problem, link_of
-from ticketctl.evidence.findings import RANGES, Finding, Kind
 from ticketctl.files.lines import Line, shown_name
 from ticketctl.files.request_file import open_lines
+from ticketctl.ledger.chain import Link, chain_problem, link_of
+from ticketctl.ledger.findings import RANGES, Finding, Kind
 
 _AT_A_TIME: Final = MAX_KEYS // 2
 """A ticket is read with the one before it."""

@@ -13,13 +13,13 @@ from typing import Final
 from ticket_numbering.contract.dynamodb_items import RECORD_ID, key_of_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.heads import Head
-from ticketctl.audit.numbers import Numbers
 from ticketctl.aws.items import KeyRecord, Ticket, key_record, ticket
 from ticketctl.aws.table_reader import Item, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.evidence.agreement import expiry_of, explains
-from ticketctl.evidence.chain import ChainCheck, link_of
-from ticketctl.evidence.findings import Finding, Kind, Range
+from ticketctl.ledger.agreement import expiry_of, explains
+from ticketctl.ledger.chain import ChainCheck, link_of
+from ticketctl.ledger.database import Numbers
+from ticketctl.ledger.findings import Finding, Kind, Range
 
 MAX_DOUBTS: Final = 10_000
 """More mean that the tables do not belong together, and need not be listed."""

@@ -14,9 +14,9 @@ from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.table_reader import SETTLING_SECONDS, Place
 from ticketctl.cli.errors import NotThereError
-from ticketctl.evidence.agreement import differences, explains
-from ticketctl.evidence.chain import ChainCheck, has_unknown_attributes
-from ticketctl.evidence.findings import Finding, Kind, Range
+from ticketctl.ledger.agreement import differences, explains
+from ticketctl.ledger.chain import ChainCheck, has_unknown_attributes
+from ticketctl.ledger.findings import Finding, Kind, Range
 
 
 def recheck(reading: AuditReading) -> Iterator[Finding]:

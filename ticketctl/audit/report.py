@@ -16,7 +16,7 @@ from ticketctl.cli.output import (
     utc,
     visible,
 )
-from ticketctl.evidence.findings import shown_range
+from ticketctl.ledger.findings import shown_range
 
 _MAX_ROWS: Final = 50
 """Clean projects in the table; those with findings are all shown."""

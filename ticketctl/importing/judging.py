@@ -27,7 +27,6 @@ from ticketctl.aws.items import KeyRecord, Ticket, key_record
 from ticketctl.aws.tickets import Around
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import program
-from ticketctl.evidence.agreement import differences, expiry_of, of_ticket
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.neighbours import (
     ALREADY,
@@ -37,6 +36,7 @@ from ticketctl.importing.neighbours import (
     may_replace,
     problem_of,
 )
+from ticketctl.ledger.agreement import differences, expiry_of, of_ticket
 
 UNRECORDED: Final = "there without a record, whose time is over"
 

@@ -16,14 +16,14 @@ from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import Ticket
 from ticketctl.aws.tickets import Around
-from ticketctl.evidence.chain import (
+from ticketctl.importing.existing import Existing
+from ticketctl.ledger.chain import (
     covered_before,
     has_unknown_attributes,
     of_erased,
     own_commitment,
 )
-from ticketctl.evidence.findings import Kind
-from ticketctl.importing.existing import Existing
+from ticketctl.ledger.findings import Kind
 
 ALREADY: Final = "there already"
 

@@ -24,7 +24,7 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import NotThereError
-from ticketctl.evidence.chain import (
+from ticketctl.ledger.chain import (
     ERASED_TITLE,
     KEPT,
     commitment_to,

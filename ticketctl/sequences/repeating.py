@@ -24,8 +24,8 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
 from ticketctl.aws.tickets import tickets_above
 from ticketctl.cli.output import console, program, remark, with_progress
-from ticketctl.evidence.chain import Link, chain_problem, link_of
-from ticketctl.evidence.findings import Kind
+from ticketctl.ledger.chain import Link, chain_problem, link_of
+from ticketctl.ledger.findings import Kind
 from ticketctl.sequences.announcing import Announcer, envelope_of
 
 _EVENTS: Final = [

@@ -16,7 +16,7 @@ from ticketctl.aws.announcements import ASSIGNED, REFUSED, Announcement
 from ticketctl.aws.queues import Received
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import tickets_above
-from ticketctl.evidence.findings import Kind
+from ticketctl.ledger.findings import Kind
 
 
 @dataclass(frozen=True)

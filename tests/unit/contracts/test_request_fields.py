@@ -15,7 +15,7 @@ from ticket_numbering.contract.messages import (
     RequestKey,
 )
 from ticketctl.commands.send import send
-from ticketctl.evidence.chain import KEPT
+from ticketctl.ledger.chain import KEPT
 from tools import pages
 
 FIELDS: Final = CreateTicket.model_fields

@@ -30,8 +30,8 @@ from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
 from ticketctl.cli.errors import InputError
-from ticketctl.evidence.chain import ERASED_TITLE
-from ticketctl.evidence.findings import Finding, Kind
+from ticketctl.ledger.chain import ERASED_TITLE
+from ticketctl.ledger.findings import Finding, Kind
 
 Tamper = Callable[[Steps], object]
 LATER = {"title": "Covered otherwise", "x_of_a_later_release": "1"}

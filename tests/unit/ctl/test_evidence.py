@@ -25,8 +25,8 @@ from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.messages import stored_fingerprint
 from ticketctl.audit.audit import AuditReport
 from ticketctl.aws.items import plain, serialized
-from ticketctl.evidence.chain import ERASED_TITLE
-from ticketctl.evidence.findings import Finding, Kind
+from ticketctl.ledger.chain import ERASED_TITLE
+from ticketctl.ledger.findings import Finding, Kind
 
 LAST: Final = 6
 EARLY: Final = "2020-01-01T00:00:00.000Z"

@@ -25,8 +25,8 @@ from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import Status
 from ticketctl.commands.export import STEP, export
-from ticketctl.evidence.findings import Kind
 from ticketctl.export.export import Export
+from ticketctl.ledger.findings import Kind
 
 
 def exported(steps: Steps, *projects: str, **limits: Any) -> tuple[list[str], Export]:

@@ -16,7 +16,7 @@ from tests.support.stage import Stage, cancelled, without_sleep
 from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.mark_events import MAX_REASON
 from ticketctl.cli.errors import BusyError, InputError, Status
-from ticketctl.evidence.chain import KEPT
+from ticketctl.ledger.chain import KEPT
 from ticketctl.sequences.marking import Marking, checked_reason
 from ticketctl.show.lookup import find_ticket
 

@@ -28,7 +28,7 @@ from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.announcements import REFUSED as REFUSED_TYPE
 from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
-from ticketctl.evidence.findings import Finding, Kind
+from ticketctl.ledger.findings import Finding, Kind
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
 from ticketctl.verify.report import print_run, run_json
 from ticketctl.verify.run import Run, take_own

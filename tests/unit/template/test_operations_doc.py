@@ -28,7 +28,7 @@ from ticket_numbering.worker.results import Numbered, Result
 from ticketctl.aws.outputs import variable_of
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
-from ticketctl.evidence.findings import Kind
+from ticketctl.ledger.findings import Kind
 from ticketctl.status.variables import UNSET
 from tools.rights import Grant, tasks
 

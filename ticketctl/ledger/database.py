@@ -8,8 +8,8 @@ from typing import Any, Final, Self
 from ticket_numbering.contract.dynamodb_items import FINGERPRINT, RESERVED, VOIDED
 from ticketctl.aws.items import KeyRecord, Ticket
 from ticketctl.aws.table_reader import Place
-from ticketctl.evidence.agreement import Shared, of_record, of_ticket
-from ticketctl.evidence.findings import Kind, Range
+from ticketctl.ledger.agreement import Shared, of_record, of_ticket
+from ticketctl.ledger.findings import Kind, Range
 
 _TABLE: Final = """
 CREATE TABLE tickets (

@@ -26,7 +26,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.field_types import moment_of
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS
 from ticketctl.aws.items import Ticket
-from ticketctl.evidence.findings import Kind, Range
+from ticketctl.ledger.findings import Kind, Range
 
 ERASED_TITLE: Final = "erased"
 

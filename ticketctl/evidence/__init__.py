@@ -1,1 +1,0 @@
-"""Evidence: the rules of the hash chain, agreement with key records, and findings."""
