@@ -37,6 +37,7 @@ from ticketctl.aws.outputs import (
 )
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import remark
+from ticketctl.cli.pages import docs
 
 # A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).
 _CONFIG: Final = Config(
@@ -131,7 +132,8 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
             raise
         raise CloudError(
             f"no stack {name} in {place} of this account; "
-            "name it with --stack, and its Region with --region"
+            "name it with --stack, and its Region with --region; if it was deleted, do "
+            f"not deploy it again before {docs()}recovery.md"
         ) from error
     outputs = outputs_of(found)
     parameters = {
