@@ -51,8 +51,9 @@ After `make build`, invoke the function in a container, on any of events/:
   make invoke EVENT=events/batch.json"""
 
 _NO_ENGINE: Final = """
-There is no network `docker0`, so `sam local invoke` would not reach this system: start
-Docker, and then `make up` again. Rootless Docker and Podman cannot reach it."""
+`sam local invoke` would not reach this system: there is no network `docker0`.
+Start Docker, and then `make up` again.
+Rootless Docker and Podman have no such network."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,12 @@ def _print_places(stack: LocalStack) -> None:
     places = {"endpoint": stack.endpoint_url, "region": stack.region}
     for name, value in (*sorted(stack.outputs.items()), *places.items()):
         console().print(Text(f"{name:<26} {value}"))
-    console().print(Text(_INVOCATION if has_bridge() else _NO_ENGINE))
+    console().print(Text(invocation()))
+
+
+def invocation() -> str:
+    """Return how to invoke the function in a container, or why that cannot work."""
+    return _INVOCATION if has_bridge() else _NO_ENGINE
 
 
 def _stay(run: Run) -> None:
