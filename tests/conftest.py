@@ -24,7 +24,11 @@ os.environ.update(
     AWS_DEFAULT_REGION="eu-west-1",
     AWS_EC2_METADATA_DISABLED="true",
 )
-for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
+# Nor does a test see whose account or screen this is.
+for name in (
+    *("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN", "AWS_REGION"),
+    *("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "COLUMNS", "LINES"),
+):
     os.environ.pop(name, None)
 
 # Every session reads the descriptions of the services, for a fifth of a second.

@@ -39,7 +39,7 @@ def test_tickets_keep_numbers_and_keys_when_their_export_is_imported_elsewhere(
     everything = ctl("export")
 
     assert (exported.status, ended.status) == (Status.OK, Status.OK)
-    assert ended.out.startswith("imported 5, there already 0, refused 0;")
+    assert ended.out.startswith("imported 5, there already 0, refused 0, ")
     kept = {line["number"]: requested(line) for line in again}
     tickets = [line for line in exported.json_lines if line.get("status") != "reserved"]
     assert {line["number"]: requested(line) for line in tickets}.items() <= kept.items()

@@ -79,7 +79,9 @@ def shell(folder: Path) -> Iterator[int]:
             os.close(terminal)
 
 
-@pytest.mark.parametrize("line", [*WAITING, f"CREATE_TICKET_QUEUE_ARN=x sh {shlex.quote(str(SWAP))} p t"])
+@pytest.mark.parametrize(
+    "line", [*WAITING, f"CREATE_TICKET_QUEUE_ARN=x sh {shlex.quote(str(SWAP))} p t"]
+)
 def test_nothing_more_runs_when_ctrl_c_comes_once(line: str, tmp_path: Path) -> None:
     aws = program(tmp_path, AWS)
 
