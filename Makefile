@@ -33,7 +33,7 @@ PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template lint-lines unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -122,7 +122,7 @@ bench-function: .venv/ready  ## Measure the function itself: start, processor ti
 check: .venv/ready .venv-prove/ready  ## The fast half, side by side: format, lint, types, template, proof, unit tests; 35 to 45 seconds.
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) lint-ruff unit prove lint
 
-lint: lint-mypy lint-ruff lint-imports lint-template lint-lines
+lint: lint-mypy lint-ruff lint-imports lint-template
 
 lint-ruff: .venv/ready
 	$(BIN)/ruff format --check .
@@ -136,9 +136,6 @@ lint-imports: .venv/ready
 
 lint-template: .venv/ready
 	$(BIN)/cfn-lint template.yaml docs/examples/*.yaml
-
-lint-lines: .venv/ready
-	$(BIN)/python tools/lines.py
 
 unit: .venv/ready
 	$(PYTEST) --quiet tests/unit
