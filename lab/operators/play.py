@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Self
 
 from operators.scenarios import busy_scenario
 from operators.seeded_world import SeededWorld, Wrapper
@@ -24,12 +24,22 @@ class Played:
 
     counts: Counter[str] = field(default_factory=Counter)
     violation: Violation | None = None
+    last: int = 0
+    """The seed of the last history."""
+
+    def __iadd__(self, other: "Played") -> Self:
+        """Add the sums over the histories after these."""
+        self.counts += other.counts
+        self.violation, self.last = other.violation, other.last
+        return self
 
     def add(self, world: SeededWorld, outcome: Outcome) -> None:
         """Add what a history met."""
         monitor = world.monitor
         jumps = [jump for project in monitor.jumps.values() for jump in project]
         self.counts += world.outcomes + outcome.history.refusals() + monitor.marked
+        self.counts["histories"] += 1
+        self.counts["faults"] += outcome.counts["faults"]
         self.counts["jumps of a sequence"] += len(jumps)
         self.counts["given between the steps of a seed"] += sum(
             len(jump.given) for jump in jumps
@@ -43,6 +53,25 @@ class Played:
         return self.violation is not None and self.violation.check is check
 
 
+def world_of(
+    seed: int,
+    algorithm: Algorithm = SHIPPED,
+    wrapper: Wrapper = lambda client: client,
+    draw: Callable[[Choices], Scenario] | None = None,
+) -> SeededWorld:
+    """Return the world of a seed."""
+    choices = Choices(seed)
+    draw = draw or (busy_scenario if seed % 2 else random_scenario)
+    scenario = replace(
+        draw(choices),
+        # With less throughput or in an outage a seed would not end in time.
+        partition_units=PARTITION_UNITS,
+        outages=(),
+        fifo=seed % FIFO_EVERY == 0,
+    )
+    return SeededWorld(scenario, choices, algorithm, wrapper)
+
+
 def play(
     seeds: range,
     algorithm: Algorithm = SHIPPED,
@@ -51,17 +80,8 @@ def play(
 ) -> Played:
     """Play histories until one breaks a promise."""
     played = Played()
-    for number in seeds:
-        choices = Choices(number)
-        draw_one = draw or (busy_scenario if number % 2 else random_scenario)
-        scenario = replace(
-            draw_one(choices),
-            # With less throughput or in an outage a seed would not end in time.
-            partition_units=PARTITION_UNITS,
-            outages=(),
-            fifo=number % FIFO_EVERY == 0,
-        )
-        world = SeededWorld(scenario, choices, algorithm, wrapper)
+    for played.last in seeds:
+        world = world_of(played.last, algorithm, wrapper, draw)
         played.add(world, world.run())
         if played.violation:
             break

@@ -42,7 +42,8 @@ TIMES: Final = (0.0, 0.2, 60.0)
 LAST_NUMBERS: Final = (1, 2, 4, 7, 12, 30, 100_000)
 LONGEST_PAUSE_SECONDS: Final = 10.0
 MARKINGS: Final = 4
-MOST_CALLS: Final = 100
+MOST_CALLS: Final = 1_000
+"""With three of ten requests failing, an import needs some hundred."""
 
 QUICK: Final = Latency(0.0, 0.001)
 """Of an operator whose command ends during one call of a worker."""

@@ -5,12 +5,12 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from simulation.checks.violations import Violation
 from simulation.engine.choices import Choices
@@ -20,6 +20,8 @@ from simulation.world.execution_environment import SHIPPED, Algorithm
 from simulation.world.world import Outcome, World
 
 SEEDS_AT_A_TIME: Final = 50
+
+Sums = TypeVar("Sums")
 
 OBJECTS_A_COLLECTION: Final = 50_000
 """A world makes many objects and few cycles; Python looks for them every 700 objects,
@@ -82,10 +84,15 @@ def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
 
 def play_on_all_cores(seeds: range, algorithm: str = SHIPPED.name) -> Iterator[Totals]:
     """Play these histories on all cores; yield the totals of each chunk."""
+    return on_all_cores(partial(_play_named, algorithm), seeds)
+
+
+def on_all_cores(play: Callable[[range], Sums], seeds: range) -> Iterator[Sums]:
+    """Play histories on all cores; yield the sums over each chunk."""
     starts = range(0, len(seeds), SEEDS_AT_A_TIME)
     chunks = [seeds[start : start + SEEDS_AT_A_TIME] for start in starts]
     with all_cores() as pool:
-        yield from pool.map(partial(_play_named, algorithm), chunks)
+        yield from pool.map(play, chunks)
 
 
 def _prepare() -> None:

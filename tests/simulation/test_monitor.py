@@ -406,6 +406,23 @@ def test_order_counts_a_request_if_it_accepts_the_number_of_its_key(
         check_order(harness.monitor, [])
 
 
+@pytest.mark.parametrize(("receives", "is_overtaken"), [(1, True), (2, False)])
+def test_order_lets_a_refused_request_that_came_back_give_its_place_to_an_equal_one(
+    receives: int, *, is_overtaken: bool
+) -> None:
+    """Its deletion failed; equal requests of a batch have the highest of their caps."""
+    harness = Harness()
+    bodies = [request("P", "key", max_number=cap) for cap in (1, 8)]
+    refused, _, _ = map(harness.send, (bodies[0], request("P", "other"), bodies[1]))
+    harness.refused_before()
+    refused.receives = receives
+    harness.monitor.numbered = {("P", "key"): (2, ""), ("P", "other"): (3, "")}
+
+    with pytest.raises(Violation) if is_overtaken else nullcontext():
+        at_caps = [request for request, _ in harness.refusals.at_caps]
+        check_order(harness.monitor, at_caps)
+
+
 def raising(*_: Any) -> None:
     """Handle no event."""
     raise ValueError("a bug")

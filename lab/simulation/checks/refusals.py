@@ -133,10 +133,15 @@ def check_order(monitor: Monitor, at_caps: list[Request]) -> None:
     """Check that each project's numbers follow the order of arrival.
 
     Of each key the first request counts that was not refused at its cap. One that has
-    a number beyond its cap does not: it took the place of an equal one.
+    a number beyond its cap does not: it took the place of an equal one. Nor does a key
+    of which a refused request came back: it can give its place to an equal one.
     """
-    arrived = [monitor.sent[message.body] for message in monitor.queue.arrived]
-    counting = [one for one in arrived if one and one not in at_caps]
+    messages = monitor.queue.arrived
+    arrived = [(monitor.sent[message.body], message.receives) for message in messages]
+    back = {one.id for one, receives in arrived if one in at_caps and receives > 1}
+    counting = [
+        one for one, _ in arrived if one and one not in at_caps and one.id not in back
+    ]
     first = {one.id: one for one in reversed(counting)}
     last: dict[str, int] = {}
     for project, key in dict.fromkeys(one.id for one in counting):

@@ -1,0 +1,58 @@
+"""What the programs of the laboratory print of histories."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import typer
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+from rich.table import Table
+
+from simulation.pages import unsaid
+from simulation.world.world import Outcome
+
+console: Final = Console()
+
+FOUND: Final = 1
+"""Exit status: a promise was broken, or the page says something else; rich has it, too,
+when nobody reads on."""
+
+
+def show(outcome: Outcome) -> None:
+    """Print every call and its answer, and what was broken.
+
+    Raises:
+        Exit: A promise was broken.
+    """
+    for line in outcome.history.lines():
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    said = outcome.violation or "every promise was kept"
+    console.print(str(said), markup=False)
+    if outcome.violation:
+        raise typer.Exit(FOUND)
+
+
+def progress() -> Progress:
+    """Return bars that count."""
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
+    return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
+
+
+def table_of(rows: Iterable[tuple[str, int]]) -> Table:
+    """Return a table of counts."""
+    table = Table("count", "total")
+    for name, number in rows:
+        table.add_row(name, f"{number:,}")
+    return table
+
+
+def compare(figures: str) -> None:
+    """Print figures, which the page has too.
+
+    Raises:
+        Exit: The page has others.
+    """
+    console.print(figures)
+    for line in unsaid("docs/proof.md", figures):
+        console.print(line, style="red", markup=False)
+        raise typer.Exit(FOUND)
