@@ -177,7 +177,7 @@ format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is lef
 contracts: .venv/ready  ## Write the JSON Schemas, the examples of the messages, the lists of fields, the table of rights and the diagram on the pages, and the reference of the command line.
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 	PYTHONPATH=src:lab $(BIN)/python -m tools.pages
-	PYTHONPATH=src $(BIN)/python -m typer ticketctl.commands utils docs --name ticketctl --output docs/reference/ticketctl.md
+	PYTHONPATH=src $(BIN)/python -m tools.reference
 
 pictures: setup  ## Draw the terminal of `make run`, and the dashboard, again.
 	@PYTHONPATH=src $(BIN)/python -m tools.pictures

@@ -9,6 +9,7 @@ The laboratory, which draws the diagram, reads the written schemas; so they come
 import json
 import re
 from collections.abc import Mapping
+from itertools import groupby
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Final
@@ -63,8 +64,14 @@ def _shown(found: re.Match[str]) -> str:
     _, rest = f"\n{path.read_text('utf-8')}".split(f"\n# {title}\n")
     lines = rest.partition("\n# ")[0].rstrip().splitlines()
     seen = [line for line in lines if line[:2] in {"$ ", "  ", "! ", ""}]
-    shown = [line if line.startswith("$ ") else line[2:] for line in seen]
-    return "\n".join([start, "```text", *shown, "```", end])
+    blocks = [
+        ("sh" if typed else "text", [line[2:] for line in group])
+        for typed, group in groupby(seen, lambda line: line.startswith("$ "))
+    ]
+    fences = (
+        line for language, shown in blocks for line in (f"```{language}", *shown, "```")
+    )
+    return "\n".join([start, *fences, end])
 
 
 def _written(found: re.Match[str]) -> str:

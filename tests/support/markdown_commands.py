@@ -16,8 +16,9 @@ from markdown_it.token import Token
 from tests.support.paths import EXAMPLES, ROOT
 
 _MARKDOWN: Final = MarkdownIt().enable("table")
-_SHELLS: Final = {"bash", "console", "sh", "shell"}
-_SEPARATORS: Final = {"$", "||", "&&", ">>", "until", "do", *"|&;()<>"}
+SHELL: Final = "sh"
+_ENDS: Final = "();<>|&\n"
+_SEPARATOR: Final = re.compile(rf"\$|until|do|[{_ENDS}]+")
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def in_comments(example: Path) -> str:
     """Return the block of commands that an example's comments show."""
     text = example.read_text(encoding="utf-8")
     lines = re.findall(r"^(?:#|--) (\$ .*)$", text, re.MULTILINE)
-    return "\n".join(["```console", *lines, "```", ""])
+    return "\n".join([f"```{SHELL}", *lines, "```", ""])
 
 
 def on_all_pages(program: str) -> list[Shown]:
@@ -81,7 +82,7 @@ def on_all_pages(program: str) -> list[Shown]:
 
 def _codes(text: str) -> Iterator[tuple[str, bool]]:
     for token in tokens(text):
-        if token.type == "fence" and token.info in _SHELLS:
+        if token.type == "fence" and token.info == SHELL:
             yield token.content, True
         for child in token.children or []:
             if child.type == "code_inline":
@@ -92,11 +93,12 @@ def _codes(text: str) -> Iterator[tuple[str, bool]]:
 def _calls(code: str) -> list[list[str]]:
     """Return the words of each call, without the variables that are set for it."""
     text = code.replace("\\\n", " ")
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=_ENDS)
     lexer.whitespace_split = True
+    lexer.whitespace = " \t"
     calls = []
     with suppress(ValueError):  # Code of another language, with a quotation mark in it.
-        for is_separator, words in groupby(lexer, _SEPARATORS.__contains__):
+        for is_separator, words in groupby(lexer, _SEPARATOR.fullmatch):
             if not is_separator:
                 calls.append([*dropwhile(re.compile(r"\w+=").match, words)])
     return calls

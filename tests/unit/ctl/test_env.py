@@ -12,12 +12,11 @@ from tests.support.paths import ROOT
 from tests.support.stage import Stage
 
 [LINE] = [
-    line.removeprefix("$ ")
-    for block in blocks((ROOT / "docs" / "on-call.md").read_text(), "console")
-    for line in block.splitlines()
-    if "TICKETCTL_UNSET" in line
+    block
+    for block in blocks((ROOT / "docs" / "on-call.md").read_text(), "sh")
+    if "TICKETCTL_UNSET" in block
 ]
-"""The line of the operators' page."""
+"""The command of the operators' page."""
 
 ODD = 'INV-20[0-9]{2}|(A|B)\'s $x `y` "z"\n\\w'
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
@@ -15,6 +16,7 @@ import typer
 
 from tests.support.aws_cli import check_aws
 from tests.support.markdown_commands import (
+    SHELL,
     Shown,
     anchor_of,
     blocks,
@@ -79,6 +81,27 @@ CHECKS = {
 )
 def test_program_knows_the_command_and_its_options(program: str, shown: Shown) -> None:
     CHECKS[program](shown)
+
+
+REFERENCE = ROOT / "docs" / "reference" / "ticketctl.md"
+
+
+@pytest.mark.parametrize("page", [*pages(), REFERENCE], ids=lambda page: page.name)
+def test_block_of_commands_can_be_pasted(page: Path) -> None:
+    """A prompt would be a command, whose redirection empties a file.
+
+    A comment is none in a shell of zsh's.
+    """
+    fences = [one for one in tokens(page.read_text("utf-8")) if one.type == "fence"]
+    scripts = [fence.content for fence in fences if fence.info == SHELL]
+
+    assert not {fence.info for fence in fences} & {"bash", "console", "shell", ""}
+    assert not [one.content for one in fences if one.content.startswith("$ ")]
+    for script in scripts:
+        assert not re.search(r"^ *\$ |(^| )# ", script, re.MULTILINE), script
+        assert not re.search(r".{100} (--\w|&& |\| )", script), script
+        parsed = subprocess.run(["/bin/sh", "-n"], input=script, text=True, check=False)
+        assert parsed.returncode == 0, script
 
 
 def test_json_of_pages_and_examples_can_be_parsed() -> None:

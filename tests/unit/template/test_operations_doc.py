@@ -52,7 +52,7 @@ def with_examples(text: str) -> str:
 
 def test_every_variable_of_a_command_is_an_output_or_set_or_explained() -> None:
     """A misspelt one is empty, and the command asks for another thing."""
-    code = "\n".join(blocks(with_examples(TEXT), "console"))
+    code = "\n".join(blocks(with_examples(TEXT), "sh"))
     known = {*map(variable_of, source()["Outputs"]), "TICKETCTL_STACK", UNSET}
     known |= {*re.findall(r"`\$(\w+)`", TEXT), *re.findall(r"\b([A-Z_]+)=", code)}
 

@@ -20,16 +20,12 @@ from tools.rights import tasks
 SWAP = EXAMPLES / "swap_table.sh"
 
 WAITING = [
-    found[1].strip()
+    block[found.start() :].strip()
     for page in pages()
-    for block in blocks(page.read_text(encoding="utf-8"), "console")
-    for found in re.finditer(
-        r"(?=\b((?:until aws|aws \w+ wait) .*?)(?:^\$ |\Z))",
-        block,
-        re.DOTALL | re.MULTILINE,
-    )
+    for block in blocks(page.read_text(encoding="utf-8"), "sh")
+    for found in re.finditer(r"\b(?:until aws|aws \w+ wait) ", block)
 ]
-"""Each loop and each `wait`, with the commands that come after it."""
+"""Each loop and each `wait`, with the rest of its block."""
 
 # Ctrl-C ends them, though the AWS CLI catches the signal: this ends as that does, and
 # never says that anything is ready. A pipe does not hold its answer, so whoever reads
