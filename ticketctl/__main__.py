@@ -1,6 +1,5 @@
 """The command line: `ticketctl`, or `python -m ticketctl`."""
 
-import errno
 import io
 import os
 import signal
@@ -45,10 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not isinstance(error, OSError):
             raise
         where = f"{error.filename}: " if error.filename else ""
-        # What a command could not print it may have done.
-        is_output = error.errno in {errno.ENOSPC, errno.EDQUOT} and not where
-        status = Status.FOUND if is_output else Status.USAGE
-        _fail(f"{where}{error.strerror or error}", status)
+        _fail(f"{where}{error.strerror or error}", Status.USAGE)
 
 
 def _prepare_streams() -> None:

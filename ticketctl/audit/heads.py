@@ -75,8 +75,13 @@ def add_heads(path: str, heads: Iterable[Head]) -> None:
     there = Path(path)
     try:
         is_ended = not there.is_file() or there.read_bytes()[-1:] in {b"", b"\n"}
-        with there.open("ab") as file:
-            file.writelines(lines if is_ended or not lines else [b"\n", *lines])
+        with there.open("ab", buffering=0) as file:
+            end, separator = file.tell(), b"" if is_ended or not lines else b"\n"
+            try:
+                file.write(separator + b"".join(lines))
+            except OSError:
+                file.truncate(end)  # Part of a line would be no head.
+                raise
     except OSError as error:
         raise InputError(
             f"{shown_name(path)}: cannot be written: {error.strerror}"

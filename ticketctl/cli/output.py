@@ -62,6 +62,20 @@ def remark(line: str) -> None:
 
 
 @contextmanager
+def said_if_cut(so_far: Callable[[], str]) -> Iterator[None]:
+    """Say how far the output came, if the block ends before its end.
+
+    By Ctrl-C, a closed terminal, a full disk, a reader that is gone, or AWS: what is
+    there then looks like the whole.
+    """
+    try:
+        yield
+    except BaseException:
+        remark(f"NOT WHOLE: {so_far()}")
+        raise
+
+
+@contextmanager
 def with_progress(
     items: Iterable[Item], text: str, total: int
 ) -> Iterator[Iterable[Item]]:
@@ -129,18 +143,26 @@ def print_json_line(value: Any) -> None:
     _write(json.dumps(value, ensure_ascii=False))
 
 
+def json_line(value: Any) -> bytes:
+    """Return one line of a file of JSON documents, spelled as it would be printed."""
+    return f"{_spelled(json.dumps(value, ensure_ascii=False), 'utf-8')}\n".encode()
+
+
 def _write(document: str) -> None:
-    """Write JSON, which may hold the text of others, and spell what cannot be shown.
+    sys.stdout.write(f"{_spelled(document, sys.stdout.encoding or 'utf-8')}\n")
+    sys.stdout.flush()
+
+
+def _spelled(document: str, encoding: str) -> str:
+    """Return JSON, which may hold the text of others, without what cannot be shown.
 
     A raw C1 control would drive the terminal, and a lone surrogate stop the printing.
     A character that the output's encoding does not have gets JSON's spelling, too.
     """
-    encoding = sys.stdout.encoding or "utf-8"
     for sign in {*document} - {"\n"}:
         if not (sign.isprintable() and sign.encode(encoding, "ignore")):
             document = document.replace(sign, json.dumps(sign)[1:-1])
-    sys.stdout.write(document + "\n")
-    sys.stdout.flush()
+    return document
 
 
 def counted(number: int, noun: str) -> str:

@@ -29,7 +29,7 @@ _STATUSES: Final = """
 | Exit status | Meaning |
 | --- | --- |
 | 0 | done |
-| 1 | done, but something was wrong or not found; or not all of the output was taken |
+| 1 | done, but something was wrong or not found; or the reader of a pipe has gone |
 | 2 | not done: a wrong option or file, or something is missing on this machine |
 | 3 | not done: AWS cannot be reached or refuses |
 | 130 | interrupted; commands such as `watch` end with Ctrl-C and status 0 |

@@ -1,7 +1,9 @@
 """The command that exports tickets."""
 
-from contextlib import nullcontext
-from typing import Annotated, Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -9,9 +11,11 @@ from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.cli.output import (
     console,
     counted,
+    json_line,
     print_json_line,
     program,
     remark,
+    said_if_cut,
     spinner,
 )
 from ticketctl.commands.application import TICKETS, command, stack_of
@@ -23,10 +27,10 @@ STEP: Final = 100
 
 @command(
     TICKETS,
-    "ticketctl export > tickets.jsonl",
+    "ticketctl export --save tickets.jsonl",
     "ticketctl export --project PROJ --project OPS | jq -r .title",
     "ticketctl export --rate 500 | gzip > tickets.jsonl.gz",
-    "ticketctl export --tickets-table restored-20261123100000-tickets > restored.jsonl",
+    "ticketctl export --tickets-table restored-20261123100000-tickets --save r.jsonl",
 )
 def export(
     ctx: typer.Context,
@@ -34,6 +38,10 @@ def export(
     project: Annotated[
         list[str] | None,
         typer.Option(help="Export this project alone; can be repeated."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="A new file for the lines, which is whole or not there."),
     ] = None,
     rate: Rate = None,
     tickets_table: TicketsTable = None,
@@ -45,8 +53,8 @@ def export(
 
     It reads consistently, and may run while the worker writes: each project comes as
     it was at one moment or another, without a hole. Reading 1 GB takes about 250,000
-    read units. The count is on standard error. Ends with status 1 if a number is
-    missing, or a named project has no tickets.
+    read units. The count is on standard error, after NOT WHOLE if it ended before its
+    end. Ends with status 1 if a number is missing, or a named project has no tickets.
     """
     from ticket_numbering.contract.dynamodb_items import NUMBER
     from ticketctl.aws.items import json_values
@@ -63,16 +71,36 @@ def export(
     about = reader.check_key(reader.tickets_table, "project_id", NUMBER)
     tickets = Export(reader, projects)
     of_about = "" if projects else f" of about {about:,}"
-    is_on_screen = console().is_terminal  # Then the lines themselves show it.
-    with nullcontext() if is_on_screen else spinner("exporting") as show:
-        for found in tickets.tickets():
-            print_json_line(json_values(found.fields))
+    is_on_screen = console().is_terminal and not save  # The lines themselves show it.
+    with (
+        _writing(save) as write,
+        said_if_cut(lambda: _so_far(tickets.items, save)),
+        nullcontext() if is_on_screen else spinner("exporting") as show,
+    ):
+        for item in tickets.tickets():
+            write(json_values(item.fields))
             if show and tickets.items % STEP == 0:
                 show(f"exporting: {tickets.items:,}{of_about}")
     counts = counted(tickets.items, "item"), counted(len(tickets.last), "project")
-    remark(f"exported {' of '.join(counts)}")
+    remark(f"exported {' of '.join(counts)}{f' to {save}' if save else ''}")
     if absent := {*projects} - tickets.last.keys():
         raise NotThereError(f"no tickets: {', '.join(sorted(absent))}")
     if tickets.missing:
         remark(f"missing: {counted(tickets.missing, 'number')}; see: {program} audit")
         raise typer.Exit(Status.FOUND)
+
+
+@contextmanager
+def _writing(save: Path | None) -> Iterator[Callable[[Any], object]]:
+    """Yield what writes a line: to a whole file, or to the output."""
+    from ticketctl.files.whole_file import whole_file
+
+    if save is None:
+        yield print_json_line
+        return
+    with whole_file(save) as file:
+        yield lambda value: file.write(json_line(value))
+
+
+def _so_far(items: int, save: Path | None) -> str:
+    return f"{save} is not written" if save else counted(items, "item")

@@ -4,8 +4,6 @@ SQS moves a message after `MaxReceiveCount` failed deliveries. If announcing fai
 number is committed, and only the same request can get it announced: as a replay.
 """
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +21,7 @@ from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import (
     console,
     counted,
+    json_line,
     notes,
     print_json_line,
     program,
@@ -35,9 +34,9 @@ from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
 from ticketctl.dead_letters.redrive import resend
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import print_table
+from ticketctl.files.whole_file import whole_file
 
 _SHOWN: Final = 20
-_OWNER_ONLY: Final = 0o600
 
 
 def delete_selected(
@@ -107,16 +106,10 @@ def _save_new(found: Sequence[DeadLetter], path: Path) -> None:
         InputError: There is such a file, or it cannot be written.
     """
     try:
-        # Bodies are whole requests, which others on the machine must not read.
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - no path.
-            file.writelines(json.dumps(one.as_json()).encode() + b"\n" for one in found)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise InputError(
-            f"cannot write {path} ({error.strerror}); nothing was deleted"
-        ) from error
+        with whole_file(path) as file:
+            file.writelines(json_line(one.as_json()) for one in found)
+    except InputError as error:
+        raise InputError(f"{error}; nothing was deleted") from error
 
 
 def _read(file: TextIO, limits: Limits) -> tuple[str, CreateTicket]:

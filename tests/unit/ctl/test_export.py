@@ -13,7 +13,7 @@ from botocore.parsers import ResponseParserError
 
 from tests.support.audits import BOTH_WAYS, MISSING, disorder, reader_of, seeded
 from tests.support.builders import block_of, create_ticket, create_tickets
-from tests.support.canned_aws import Reply, Wire
+from tests.support.canned_aws import Reply, Wire, failing
 from tests.support.cases import cases
 from tests.support.ctl_process import context_of
 from tests.support.evidence import run_verifier
@@ -139,6 +139,24 @@ class TestCommand:
 
         is_shown = f"exporting: {STEP} of about {STEP}" in capsys.readouterr().err
         assert is_shown is not is_terminal
+
+
+@pytest.mark.parametrize("call", range(4))
+def test_no_file_is_left_when_an_export_ends_at_one_of_its_calls(
+    call: int, stage: Stage
+) -> None:
+    stage.write(*sequence("PROJ", *range(1, 8)))
+    stage.services.dynamodb.page = 2
+    stage.before("scan", *[int] * call, failing(KeyboardInterrupt()))
+    path = stage.folder / "saved.jsonl"
+
+    ended = stage.call("export", "--save", str(path))
+
+    assert ended.status == Status.INTERRUPTED
+    assert "NOT WHOLE" in ended.err
+    assert not [*stage.folder.glob("*saved*")]
+    assert stage.call("export", "--save", str(path)).status == Status.OK
+    assert len(path.read_bytes().splitlines()) == 7
 
 
 class TestVerifier:

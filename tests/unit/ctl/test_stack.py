@@ -13,7 +13,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from errno import EDQUOT, ENOSPC
+from errno import ENOSPC
 from hashlib import sha1
 from importlib import metadata
 from pathlib import Path
@@ -447,23 +447,20 @@ class TestCommand:
     """A command ends with a line and a status, never with a traceback."""
 
     @pytest.mark.parametrize(
-        ("error", "status"),
+        "error",
         [
-            *((OSError(one, "no room"), Status.FOUND) for one in (ENOSPC, EDQUOT)),
-            (OSError(28, "No space left on device", "file"), Status.USAGE),
-            (OSError(5, "Input/output error"), Status.USAGE),
-            (sqlite3.OperationalError("database or disk is full"), Status.USAGE),
+            OSError(ENOSPC, "No space left on device"),
+            OSError(ENOSPC, "No space left on device", "file"),
+            sqlite3.OperationalError("database or disk is full"),
         ],
-        ids=["output", "quota", "file", "input", "temporary file"],
+        ids=["output", "file", "temporary file"],
     )
-    def test_one_line_says_what_the_machine_refuses(
-        self, error: Exception, status: Status
-    ) -> None:
-        """What could not be printed may be done."""
+    def test_one_line_says_what_the_machine_refuses(self, error: Exception) -> None:
+        """A full disk has not the status of findings, also for what was done."""
         with command(failing(error)):
             ended = ctl("look")
 
-        assert (ended.status, ended.out) == (status, "")
+        assert (ended.status, ended.out) == (Status.USAGE, "")
         assert re.fullmatch("error: .+\n", ended.err)
 
     @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGHUP])
