@@ -21,7 +21,6 @@ from simulation.scenarios.scenario import Scenario
 from simulation.world.execution_environment import SETTINGS, SHIPPED, Algorithm
 from simulation.world.world import Outcome, World
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.items import MARKS
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.importing.existing import Existing, Tickets
@@ -29,6 +28,7 @@ from ticketctl.importing.judging import Judge
 from ticketctl.importing.neighbours import ALREADY
 from ticketctl.importing.planning import judge_all
 from ticketctl.importing.tickets import WRITTEN, Import
+from ticketctl.ledger.item import MARKS, ItemKind
 from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import find_ticket
@@ -202,4 +202,5 @@ class SeededWorld(World):
 def _existing(name: str, number: int) -> Existing:
     key = f"import-{name}-{number}".replace(" ", "-")
     request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=name)
-    return Existing(PROJECT, number, request.content(), 1, request, STAMP)
+    kind = ItemKind.NUMBERED
+    return Existing(PROJECT, number, request.content(), kind, 1, request, STAMP)

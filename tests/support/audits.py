@@ -71,6 +71,10 @@ MISSING: dict[str, tuple[list[Item], list[tuple[Kind, int, int]]]] = {
         [(Kind.GAP, 11, 11)],
     ),
     "the end of a seed": (seeded(1, 2, 12, seeds=[(3, 10)]), [(Kind.GAP, 4, 11)]),
+    "a seed's end, behind the last": (
+        seeded(1, 2, seeds=[(3, 10)]),
+        [(Kind.UNFINISHED_SEED, 3, 3)],
+    ),
     "right before a seed": (
         seeded(1, 2, seeds=[(4, 10), (10, 10)]),
         [(Kind.GAP, 3, 3)],

@@ -16,6 +16,7 @@ from ticketctl.audit.recheck import recheck
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.ledger.database import Numbers
 from ticketctl.ledger.findings import Finding, Kind, Range
+from ticketctl.ledger.judge import unfinished
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,8 @@ def _projects(
         is_wanted = name in plan.projects and name not in plan.since
         absent = [Finding(Kind.NO_TICKETS, name)] * (is_wanted and not last)
         gaps = [Finding(kind, name, ends) for ends, kind in missing if kind]
+        for guard in numbers.guards(name):
+            gaps += unfinished(name, guard, last)
         wrong = sorted(findings[name], key=lambda one: (one.kind, one.numbers))
         yield ProjectAudit(
             name,

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Final
 
 from ticket_numbering.contract.chain import valid_chain
-from ticket_numbering.contract.dynamodb_items import ORIGIN
 from ticket_numbering.contract.field_types import is_project_id
-from ticketctl.aws import HIGHEST
-from ticketctl.aws.items import Ticket
-from ticketctl.aws.table_reader import MAX_KEYS, Place, TableReader
+from ticketctl.aws.table_reader import MAX_KEYS, TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.files.lines import Line, shown_name
 from ticketctl.files.request_file import open_lines
-from ticketctl.ledger.chain import Link, chain_problem, link_of
+from ticketctl.ledger import HIGHEST
+from ticketctl.ledger.chain import chain_problem
 from ticketctl.ledger.findings import RANGES, Finding, Kind
+from ticketctl.ledger.item import Item, Place, Ticket
+from ticketctl.ledger.sequence import is_given_here
 
 _AT_A_TIME: Final = MAX_KEYS // 2
 """A ticket is read with the one before it."""
@@ -96,7 +96,7 @@ def check_heads(reader: TableReader, heads: Iterable[Head]) -> Iterator[Finding]
     known: dict[Place, dict[str, Head]] = defaultdict(dict)
     for head in heads:
         known[head.place][head.chain] = head
-    for place, ticket, before in _with_links(reader, known):
+    for place, ticket, before in _with_hashes(reader, known):
         for head in known[place].values():
             if failure := _failure(head, ticket, before):
                 kind, detail = failure
@@ -106,22 +106,21 @@ def check_heads(reader: TableReader, heads: Iterable[Head]) -> Iterator[Finding]
 
 def heads_of(reader: TableReader, places: Iterable[Place], when: str) -> Iterator[Head]:
     """Yield the heads of the tickets that fit the chain."""
-    for place, ticket, before in _with_links(reader, places):
+    for place, ticket, before in _with_hashes(reader, places):
         head = ticket and Head(*place, ticket.chain, when)
         if head and not _failure(head, ticket, before):
             yield head
 
 
-def _failure(
-    head: Head, ticket: Ticket | None, before: Link
-) -> tuple[Kind, str] | None:
+def _failure(head: Head, ticket: Item | None, before: str) -> tuple[Kind, str] | None:
     """Return why a head does not hold, if it does not."""
     if ticket is None:
         return Kind.HEAD, "there is no such ticket"
     if ticket.chain != head.chain:
         return Kind.HEAD, "it has another hash"
-    match chain_problem(ticket, before):
-        case None | Kind.RESTARTED if ORIGIN in ticket.fields:
+    other = Kind.CHANGED
+    match chain_problem(ticket, before) if isinstance(ticket, Ticket) else other:
+        case None | Kind.RESTARTED if not is_given_here(ticket.kind):
             return Kind.HEAD, "it is marked as external"
         case None | Kind.RESTARTED:
             return None
@@ -131,18 +130,18 @@ def _failure(
             return Kind.HEAD, "its content does not have its hash"
 
 
-def _with_links(
+def _with_hashes(
     reader: TableReader, places: Iterable[Place]
-) -> Iterator[tuple[Place, Ticket | None, Link]]:
-    """Read tickets, each with the link of the one before it."""
+) -> Iterator[tuple[Place, Item | None, str]]:
+    """Read tickets, each with the hash of the one before it."""
     rest = iter(places)
     while wanted := [*islice(rest, _AT_A_TIME)]:
         both = {*wanted, *((project_id, number - 1) for project_id, number in wanted)}
         tickets = reader.tickets(both)
         for project_id, number in wanted:
             before = tickets.get((project_id, number - 1))
-            link = link_of(before) if before else Link()
-            yield (project_id, number), tickets.get((project_id, number)), link
+            previous = before.chain if before else ""
+            yield (project_id, number), tickets.get((project_id, number)), previous
 
 
 def _head(path: str, line: Line) -> Head:

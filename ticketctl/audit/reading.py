@@ -10,16 +10,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import RECORD_ID, key_of_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.audit.heads import Head
-from ticketctl.aws.items import KeyRecord, Ticket, key_record, ticket
-from ticketctl.aws.table_reader import Item, TableReader
-from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.aws.items import key_record, ledger_item
+from ticketctl.aws.table_reader import RawItem, TableReader
+from ticketctl.cli.errors import InputError
 from ticketctl.ledger.agreement import expiry_of, explains
-from ticketctl.ledger.chain import ChainCheck, link_of
-from ticketctl.ledger.database import Numbers
+from ticketctl.ledger.database import Numbers, Read
 from ticketctl.ledger.findings import Finding, Kind, Range
+from ticketctl.ledger.item import Item, Malformed, Ticket
+from ticketctl.ledger.judge import malformed
+from ticketctl.ledger.record import KeyRecord, MalformedRecord
+from ticketctl.ledger.sequence import SequenceCheck
 
 MAX_DOUBTS: Final = 10_000
 """More mean that the tables do not belong together, and need not be listed."""
@@ -49,8 +51,8 @@ class AuditReading:
     progress: Callable[["AuditReading"], None] = lambda _: None
     """Takes it after each page."""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
-    chains: dict[str, ChainCheck] = field(
-        default_factory=lambda: defaultdict(ChainCheck)
+    chains: dict[str, SequenceCheck] = field(
+        default_factory=lambda: defaultdict(SequenceCheck)
     )
     """Of each project that has an item."""
     malformed: set[Finding] = field(default_factory=set)
@@ -73,25 +75,26 @@ class AuditReading:
     def read_again(self, missing: Iterable[tuple[str, Range]]) -> None:
         """Look again for missing numbers."""
         for project_id, ends in missing:
-            check = ChainCheck()
-            for found in self.tickets_between(project_id, ends, check):
-                self.tickets_read += 1
-                self._take(found, check)
+            check = SequenceCheck()
+            items = [*self.items_between(project_id, ends, check)]
+            self.tickets_read += len(items)
+            self._take(items, check)
+            self.chains[project_id].unlinked += check.unlinked
             for kind, suspects in check.suspects():
                 self.chains[project_id].runs[kind].append(suspects)
 
-    def tickets_between(
-        self, project_id: str, ends: Range, check: ChainCheck
-    ) -> Iterator[Ticket]:
-        """Read a range of tickets; let the check have the one before them."""
+    def items_between(
+        self, project_id: str, ends: Range, check: SequenceCheck
+    ) -> Iterator[Item]:
+        """Read a range of items; let the check have the one before them."""
         before = ends[0] - 1
         between = "BETWEEN :0 AND :1"
         for page in self.reader.project(project_id, between, before, ends[1]):
-            for found in map(ticket, page):
-                if found.has_number and found.number == before:
-                    check.before = link_of(found)
+            for item in map(ledger_item, page):
+                if item.has_number and item.number == before:
+                    check.before = item.head
                 else:
-                    yield found
+                    yield item
 
     def _read_project(self, project_id: str) -> None:
         """Read a project's tickets, and the records of their keys."""
@@ -100,73 +103,75 @@ class AuditReading:
         for page in self.reader.project(project_id, *side):
             self._match([item for _, item in self.reader.records(self._add(page))])
 
-    def _add(self, page: Sequence[Item]) -> set[RequestKey]:
-        """Add tickets, and return their keys."""
-        keys: set[RequestKey] = set()
-        for found in map(ticket, page):
-            start = self.plan.since.get(found.project_id)
-            if found.has_number and found.number == start:
-                self.chains[found.project_id].before = link_of(found)
-                continue
-            self.tickets_read += 1
-            self._take(found)
-            if not found.is_malformed and found.idempotency_key is not None:
-                keys.add(RequestKey(found.project_id, found.idempotency_key))
+    def _add(self, page: Sequence[RawItem]) -> set[RequestKey]:
+        """Add items, and return the keys of tickets."""
+        items: list[Item] = []
+        for item in map(ledger_item, page):
+            start = self.plan.since.get(item.project_id)
+            if item.has_number and item.number == start:
+                self.chains[item.project_id].before = item.head
+            else:
+                items.append(item)
+        self.tickets_read += len(items)
+        self._take(items)
         self.progress(self)
-        return keys
+        return {item.key for item in items if isinstance(item, Ticket)}
 
-    def _take(self, found: Ticket, check: ChainCheck | None = None) -> None:
-        """Add a ticket, and let a check follow it; its project's by default."""
-        if found.is_malformed:
-            name = f"the ticket {found.project_id}, {found.fields['number']}"
-            self._note_malformed(found.project_id, name)
-        if found.has_number:  # Malformed or not, it is not missing.
-            chain = check or self.chains[found.project_id]
-            is_judged = chain.follow(found)
-            check_amount(sum(map(len, chain.runs.values())))
-            expiry = expiry_of(found, self.plan.retention_days)
-            is_expired = expiry is not None and expiry <= self.started
-            self.numbers.add(found, is_expired=is_expired, is_judged=is_judged)
+    def _take(self, items: Iterable[Item], check: SequenceCheck | None = None) -> None:
+        """Add items, and let a check follow them: by default their projects'."""
+        rows: list[Read] = []
+        for item in items:
+            is_expired = False
+            match item:
+                case Malformed():
+                    self._note_malformed(malformed(item))
+                case Ticket():
+                    expiry = expiry_of(item, self.plan.retention_days)
+                    is_expired = expiry is not None and expiry <= self.started
+            if item.has_number:  # Malformed or not, it is not missing.
+                own = check or self.chains[item.project_id]
+                rows.append(Read(item, is_expired, own.follow(item)))
+        self.numbers.add(rows)
+        for project_id in {row.item.project_id for row in rows}:
+            check_amount(self.chains[project_id].suspect_count)
 
     def _read_in_order(self) -> None:
-        """Read again the projects whose tickets did not come in order."""
+        """Read again the projects whose items did not come in order."""
         for project_id, chain in self.chains.items():
             if chain.is_out_of_order:
-                self.chains[project_id] = ChainCheck()
+                self.chains[project_id] = SequenceCheck()
                 for page in self.reader.project(project_id):
-                    for found in map(ticket, page):
-                        self._take(found)
+                    self._take(map(ledger_item, page))
 
-    def _match(self, page: Sequence[Item]) -> None:
+    def _match(self, page: Sequence[RawItem]) -> None:
         """Match records with their tickets."""
         self.keys_read += len(page)
-        lost: list[KeyRecord] = []
-        for item in page:
-            try:
-                record = key_record(item)
-            except NotThereError:
-                identity = item[RECORD_ID]["S"]
-                project_id = key_of_id(identity).project_id
-                self._note_malformed(project_id, f"the record {identity}")
-                continue
-            if not self.numbers.match(record):
-                lost.append(record)
-        self._doubt(lost)
+        records: list[KeyRecord] = []
+        for record in map(key_record, page):
+            match record:
+                case KeyRecord():
+                    records.append(record)
+                case MalformedRecord():
+                    name = f"the record {record.record_id}"
+                    self._note_malformed(
+                        Finding(Kind.MALFORMED, record.project_id, item=name)
+                    )
+        self._doubt(self.numbers.match(records))
         self.progress(self)
 
-    def _doubt(self, lost: Sequence[KeyRecord]) -> None:
+    def _doubt(self, unmatched: Sequence[KeyRecord]) -> None:
         """Keep the records whose tickets are still absent."""
-        places = {(record.project_id, record.number) for record in lost}
+        places = {(record.project_id, record.number) for record in unmatched}
         there = self.reader.tickets(places)
         self.doubts |= {
-            RequestKey(record.project_id, record.idempotency_key)
-            for record in lost
+            record.key
+            for record in unmatched
             if not explains(there.get((record.project_id, record.number)), record)
         }
         check_amount(len(self.doubts))
 
-    def _note_malformed(self, project_id: str, item: str) -> None:
-        self.malformed.add(Finding(Kind.MALFORMED, project_id, item=item))
+    def _note_malformed(self, finding: Finding) -> None:
+        self.malformed.add(finding)
         check_amount(len(self.malformed))
 
 

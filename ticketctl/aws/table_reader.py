@@ -16,15 +16,14 @@ from ticket_numbering.contract.dynamodb_items import (
     ticket_id,
 )
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.items import Ticket, ticket
+from ticketctl.aws.items import ledger_item
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import InputError
+from ticketctl.ledger.item import Item, Place
 
-Item = Mapping[str, Any]
-
-Place = tuple[str, int]
-"""The key of a ticket: project and number."""
+RawItem = Mapping[str, Any]
+"""An item in DynamoDB's types."""
 
 MAX_KEYS: Final = 100
 """Of a BatchGetItem, and of a TransactGetItems."""
@@ -74,7 +73,7 @@ class TableReader:
             )
         return int(found.get("ItemCount", 0))
 
-    def scan(self, table: str) -> Iterator[Sequence[Item]]:
+    def scan(self, table: str) -> Iterator[Sequence[RawItem]]:
         """Read the whole table, page by page, in segments side by side.
 
         All items of a partition are in one segment, whose pages come in their order.
@@ -101,7 +100,7 @@ class TableReader:
 
     def project(
         self, project_id: str, side: str = "", *numbers: int, **request: Any
-    ) -> Iterator[Sequence[Item]]:
+    ) -> Iterator[Sequence[RawItem]]:
         """Read a project's tickets in order, page by page.
 
         Args:
@@ -131,19 +130,21 @@ class TableReader:
                 return
             query["ExclusiveStartKey"] = start
 
-    def tickets(self, places: Iterable[Place]) -> dict[Place, Ticket]:
-        """Read the tickets of numbers, each given once; absent ones are left out."""
+    def tickets(self, places: Iterable[Place]) -> dict[Place, Item]:
+        """Read the items of numbers, each given once; absent ones are left out."""
         keys = (ticket_id(*place) for place in places)
-        found = map(ticket, self._items(self.tickets_table, keys))
+        found = map(ledger_item, self._items(self.tickets_table, keys))
         return {(one.project_id, one.number): one for one in found}
 
-    def records(self, keys: Iterable[RequestKey]) -> Iterator[tuple[RequestKey, Item]]:
+    def records(
+        self, keys: Iterable[RequestKey]
+    ) -> Iterator[tuple[RequestKey, RawItem]]:
         """Read the records of idempotency keys; absent ones are left out."""
         once = dict.fromkeys(keys)
         for item in self._items(self.keys_table, map(record_id, once)):
             yield key_of_id(item[RECORD_ID]["S"]), item
 
-    def recorded(self, keys: Sequence[RequestKey]) -> dict[RequestKey, Item]:
+    def recorded(self, keys: Sequence[RequestKey]) -> dict[RequestKey, RawItem]:
         """Return the records of the keys that have one, in one transactional read.
 
         Any other read can see a ticket whose key's record it does not see yet.
@@ -158,7 +159,7 @@ class TableReader:
         found = zip(keys, answer["Responses"], strict=True)
         return {key: one["Item"] for key, one in found if one.get("Item")}
 
-    def _items(self, table: str, keys: Iterable[Item]) -> Iterator[Item]:
+    def _items(self, table: str, keys: Iterable[RawItem]) -> Iterator[RawItem]:
         """Read the items of these keys; absent ones are left out."""
         rest = iter(keys)
         while batch := [*islice(rest, MAX_KEYS)]:

@@ -12,10 +12,11 @@ from typing import Any, Final, NamedTuple
 from ticket_numbering.contract.dynamodb_items import ticket_id
 from ticket_numbering.contract.field_types import is_project_id
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws.items import Ticket, ticket
+from ticketctl.aws.items import ledger_item
 from ticketctl.aws.stack import System
-from ticketctl.aws.table_reader import Item, TableReader
+from ticketctl.aws.table_reader import RawItem, TableReader
 from ticketctl.cli.errors import InputError
+from ticketctl.ledger.item import Item
 
 _PAGE: Final = 100
 _KEY_NUMBER: Final = re.compile("0{0,64}([1-9][0-9]{0,18})")
@@ -24,10 +25,10 @@ _KEY_NUMBER: Final = re.compile("0{0,64}([1-9][0-9]{0,18})")
 class Around(NamedTuple):
     """The items around a number."""
 
-    below: Ticket | None
+    below: Item | None
     """The nearest one below it."""
-    there: Ticket | None
-    above: Ticket | None
+    there: Item | None
+    above: Item | None
     """The nearest one above it."""
 
 
@@ -44,17 +45,17 @@ def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
     return project_id, int(found[1])
 
 
-def get_ticket(stack: System, project_id: str, number: int) -> Ticket | None:
+def get_ticket(stack: System, project_id: str, number: int) -> Item | None:
     """Return the project's item of that number."""
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["TicketsTableName"],
         Key=ticket_id(project_id, number),
         ConsistentRead=True,
     )
-    return ticket(answer["Item"]) if "Item" in answer else None
+    return ledger_item(answer["Item"]) if "Item" in answer else None
 
 
-def records_of(stack: System, keys: Iterable[RequestKey]) -> dict[RequestKey, Item]:
+def records_of(stack: System, keys: Iterable[RequestKey]) -> dict[RequestKey, RawItem]:
     """Return the records of the idempotency keys that have one."""
     return dict(TableReader.of(stack).records(keys))
 
@@ -62,22 +63,22 @@ def records_of(stack: System, keys: Iterable[RequestKey]) -> dict[RequestKey, It
 def last_number(stack: System, project_id: str) -> int:
     """Return the project's highest number; 0 if it has none."""
     found = _read(stack, project_id, "> :0", 0, 1, ScanIndexForward=False)
-    return next((ticket.number for ticket in found), 0)
+    return next((item.number for item in found), 0)
 
 
-def ticket_from(stack: System, project_id: str, number: int) -> Ticket | None:
+def ticket_from(stack: System, project_id: str, number: int) -> Item | None:
     """Return the project's item of that number, or else the next above it."""
     return next(_read(stack, project_id, ">= :0", number, 1), None)
 
 
 def tickets_below(
     stack: System, project_id: str, number: int, page: int = _PAGE
-) -> Iterator[Ticket]:
+) -> Iterator[Item]:
     """Yield the project's items below that number, the highest first."""
     return _read(stack, project_id, "< :0", number, page, ScanIndexForward=False)
 
 
-def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Ticket]:
+def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Item]:
     """Yield the project's items above that number, the lowest first."""
     return _read(stack, project_id, "> :0", number, _PAGE)
 
@@ -86,7 +87,7 @@ def around_each(
     stack: System, project_id: str, numbers: Iterable[int], page: int = _PAGE
 ) -> Iterator[tuple[int, Around]]:
     """Yield each number with the items around it, the lowest first; read in pages."""
-    read: list[Ticket] = []
+    read: list[Item] = []
     is_end = False
     for number in sorted(numbers):
         is_inside = read and read[0].number < number < read[-1].number
@@ -106,7 +107,7 @@ def around_each(
 
 def _read(
     stack: System, project_id: str, side: str, number: int, page: int, **request: Any
-) -> Iterator[Ticket]:
+) -> Iterator[Item]:
     reader = TableReader.of(stack)
     for items in reader.project(project_id, side, number, Limit=page, **request):
-        yield from map(ticket, items)
+        yield from map(ledger_item, items)

@@ -159,9 +159,9 @@ def _mark(
     ctx: typer.Context, ticket_key: str, status: str, reason: str, *, yes: bool
 ) -> None:
     from ticketctl.aws.aws_errors import AWS_ERRORS
-    from ticketctl.aws.items import MARKS
     from ticketctl.aws.stack import caller_arn, place_of
     from ticketctl.aws.tickets import parse_ticket_key
+    from ticketctl.ledger.item import MARKS
     from ticketctl.sequences.announcing import Announcer
     from ticketctl.sequences.marking import Marking, checked_reason
     from ticketctl.show.lookup import find_ticket

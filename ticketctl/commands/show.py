@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.aws import HIGHEST
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, program, remark
 from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.commands.options import Json, Project, TicketKey
+from ticketctl.ledger import HIGHEST
 
 Evidence = Annotated[bool, typer.Option(help="Show the hashes and the salt, too.")]
 

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ticketctl.aws.items import Ticket, ticket
-from ticketctl.aws.table_reader import SETTLING_SECONDS, Item, Place, TableReader
+from ticketctl.aws.items import ledger_item
+from ticketctl.aws.table_reader import SETTLING_SECONDS, RawItem, TableReader
+from ticketctl.ledger.item import Item, Place
+from ticketctl.ledger.sequence import explains_below
 
 MAX_GAPS: Final = 10_000
 """More are no transactions: tickets were deleted, and an audit says which."""
@@ -35,10 +37,10 @@ class Export:
     _late: set[Place] = field(default_factory=set)
     """Numbers that came after higher ones, which no page of DynamoDB's should have."""
 
-    def tickets(self) -> Iterator[Ticket]:
+    def tickets(self) -> Iterator[Item]:
         """Yield all items; those of a project in order, but for numbers read again."""
         for page in self._pages():
-            for found in map(ticket, page):
+            for found in map(ledger_item, page):
                 self._note(found)
                 self.items += 1
                 yield found
@@ -47,13 +49,13 @@ class Export:
         for project_id, first, last in self._gaps:
             yield from self._read_again(project_id, first, last)
 
-    def _pages(self) -> Iterator[Sequence[Item]]:
+    def _pages(self) -> Iterator[Sequence[RawItem]]:
         for project_id in self.projects:
             yield from self.reader.project(project_id)
         if not self.projects:
             yield from self.reader.scan(self.reader.tickets_table)
 
-    def _note(self, found: Ticket) -> None:
+    def _note(self, found: Item) -> None:
         """Note the numbers that are missing right before an item."""
         last = self.last[found.project_id]
         if not found.has_number:
@@ -62,17 +64,17 @@ class Export:
             self._late.add((found.project_id, found.number))
             return
         self.last[found.project_id] = found.number
-        if found.number - last > 1 and not found.explains_a_gap:
+        if found.number - last > 1 and not explains_below(found.kind):
             if len(self._gaps) < self.max_gaps:
                 self._gaps.append((found.project_id, last + 1, found.number - 1))
             else:
                 self.missing += found.number - 1 - last
 
-    def _read_again(self, project_id: str, first: int, last: int) -> Iterator[Ticket]:
+    def _read_again(self, project_id: str, first: int, last: int) -> Iterator[Item]:
         self.missing += last - first + 1
         between = "BETWEEN :0 AND :1"
         for page in self.reader.project(project_id, between, first, last):
-            for found in map(ticket, page):
+            for found in map(ledger_item, page):
                 self.missing -= found.has_number
                 is_new = (project_id, found.number) not in self._late
                 if found.has_number and is_new:

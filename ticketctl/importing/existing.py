@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ticket_numbering.contract.messages import Assignment, CreateTicket
-from ticketctl.aws.items import Ticket
+from ticketctl.ledger.item import Item, Ticket
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Tickets:
     """The lines of a file."""
 
     to_import: Sequence[Existing]
-    reserved: Sequence[Ticket] = ()
+    reserved: Sequence[Item] = ()
     """Exported items that are no tickets; their numbers were used all the same."""
 
     @property
@@ -49,9 +49,9 @@ class Tickets:
         """Whether a table had them, and not another system."""
         return bool(self.reserved) or any(one.is_exported for one in self.to_import)
 
-    def by_project(self) -> dict[str, dict[int, Ticket]]:
+    def by_project(self) -> dict[str, dict[int, Item]]:
         """Return the lines by project and number."""
-        found: dict[str, dict[int, Ticket]] = defaultdict(dict)
+        found: dict[str, dict[int, Item]] = defaultdict(dict)
         for line in (*self.to_import, *self.reserved):
             found[line.project_id][line.number] = line
         return found

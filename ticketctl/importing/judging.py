@@ -13,19 +13,15 @@ from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
-    ERASED,
-    ERASED_FINGERPRINT,
     EXTERNAL,
     FINGERPRINT,
     IMPORTED_BY,
     ORIGIN,
-    RESERVED,
     SEED_ATTRIBUTES,
 )
-from ticket_numbering.contract.messages import Assignment, RequestKey
-from ticketctl.aws.items import KeyRecord, Ticket, key_record
+from ticket_numbering.contract.messages import Assignment
+from ticketctl.aws.items import key_record
 from ticketctl.aws.tickets import Around
-from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import program
 from ticketctl.importing.existing import Existing
 from ticketctl.importing.neighbours import (
@@ -37,6 +33,8 @@ from ticketctl.importing.neighbours import (
     problem_of,
 )
 from ticketctl.ledger.agreement import differences, expiry_of, of_ticket
+from ticketctl.ledger.item import Item, Reserved, Ticket
+from ticketctl.ledger.record import KeyRecord, MalformedRecord
 
 UNRECORDED: Final = "there without a record, whose time is over"
 
@@ -67,7 +65,7 @@ class Known:
         there = below if below and below.number == before else None
         if there and there.chain:
             return there.chain
-        is_known = before == 0 or (there is not None and there.status != RESERVED)
+        is_known = before == 0 or not (there is None or isinstance(there, Reserved))
         return "" if is_known and self.previous is None else self.previous
 
 
@@ -93,13 +91,15 @@ class Judge:
     def verdict(self, known: Known, around: Around) -> Write | str:
         """Return what is to be written, `ALREADY`, or why the ticket is refused."""
         ticket, place = known.ticket, around.there
-        try:
-            record = key_record(known.record) if known.record else None
-        except NotThereError as error:
-            return f"its idempotency_key is taken: {error}"
-        there = None if place is None or may_replace(ticket, place) else place
-        if there and (difference := comparison(ticket, there)) != ALREADY:
-            return difference
+        record = key_record(known.record) if known.record else None
+        if isinstance(record, MalformedRecord):
+            return f"its idempotency_key is taken: {record}"
+        there: Ticket | None = None
+        if place is not None and not may_replace(ticket, place):
+            difference = comparison(ticket, place)
+            if difference != ALREADY or not isinstance(place, Ticket):
+                return difference
+            there = place
         if there and record and record.number != there.number:
             # A key whose time was over may have been used again.
             record = record if self._record_of(there) else None
@@ -119,8 +119,8 @@ class Judge:
         if recorded:
             # The record may be older than the ticket's erasure.
             is_older = differences(there, recorded) == [FINGERPRINT]
-            if is_older and there.status == ERASED:
-                return Write(None, _erased(recorded))
+            if is_older and there.is_erased:
+                return Write(None, recorded.erased())
             return ALREADY
         record = self._record_of(there)
         if record is None:
@@ -134,27 +134,26 @@ class Judge:
     ) -> Write | str:
         """Judge a missing ticket that the record of its key names."""
         ticket = known.ticket
-        fingerprint = record.fields[FINGERPRINT]
-        if fingerprint == ERASED_FINGERPRINT and ticket.status != ERASED:
+        if record.is_erased and not ticket.is_erased:
             return "its text was erased since: only the erased ticket can go back"
         if ticket.is_exported:
             return _going_back(known, around, record)
         if CHAIN in record.fields:
             return "it was given here, and the line lacks its hash: take an export"
-        if fingerprint != ticket.request.fingerprint:
+        if record.fingerprint != ticket.request.fingerprint:
             return "its idempotency_key is recorded for another text"
         dated = replace(ticket, assigned_at=str(record.fields[ASSIGNED_AT]))
         return Write(self._item(dated, around.there))
 
     def _missing(self, known: Known, around: Around) -> Write | str:
         """Judge a missing ticket whose key has no record."""
-        ticket, place = known.ticket, around.there
+        ticket, place, above = known.ticket, around.there, around.above
         if ticket.chain:
             # The item of the lost ticket has its hash, or the next ticket covers it.
             is_witnessed = (
                 known.is_witnessed
                 or (place is not None and place.chain == ticket.chain)
-                or (around.above is not None and covers(around.above, ticket.chain))
+                or (isinstance(above, Ticket) and covers(above, ticket.chain))
             )
             previous = known.hash_before(around)
             problem = problem_of(ticket, previous)
@@ -175,7 +174,7 @@ class Judge:
         )
         return Write(self._item(ticket, place), record, is_external=True)
 
-    def _item(self, ticket: Existing, place: Ticket | None) -> dict[str, Any]:
+    def _item(self, ticket: Existing, place: Item | None) -> dict[str, Any]:
         """Return the ticket as the worker writes it, with its origin and the caller."""
         before = place.fields if place else {}
         kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
@@ -188,11 +187,10 @@ class Judge:
         if expiry and expiry <= now:
             return None
         own = of_ticket(ticket)
-        key = RequestKey(ticket.project_id, str(ticket.idempotency_key))
-        fingerprint, date = str(own[FINGERPRINT]), str(own[ASSIGNED_AT])
+        fingerprint, date = str(own.fingerprint), str(own.assigned_at)
         assigned = Assignment(ticket.number, fingerprint, date, ticket.chain or None)
         due = int(expiry.timestamp()) if expiry else self._due_from(now)
-        return dynamodb_items.key_item(key, assigned, due)
+        return dynamodb_items.key_item(ticket.key, assigned, due)
 
     def _due_from(self, time: datetime) -> int | None:
         """Return when a record of this time expires, in epoch seconds."""
@@ -209,21 +207,16 @@ def _no_place(known: Known) -> str:
     return f"it is missing among numbers that were given here; {see}"
 
 
-def _erased(record: KeyRecord) -> dict[str, Any]:
-    """Return a record without the fingerprint of the text."""
-    return {**record.fields, FINGERPRINT: ERASED_FINGERPRINT}
-
-
 def _going_back(known: Known, around: Around, record: KeyRecord) -> Write | str:
     """Judge a missing ticket of an export: it goes back as it was, or not at all."""
     exported = known.ticket
     different = differences(exported, record)
     # The ticket was erased since: its hash tells that the record is its own.
     is_older = different == [FINGERPRINT] and bool(exported.chain)
-    if different and not (is_older and exported.status == ERASED):
+    if different and not (is_older and exported.is_erased):
         named = ", ".join(different)
         return f"it differs from the record of its idempotency_key in {named}"
     previous = known.hash_before(around)
     if problem := problem_of(exported, previous, is_vouched=known.is_inside):
         return f"it cannot go back: {problem}"
-    return Write(exported.fields, _erased(record) if is_older else None)
+    return Write(exported.fields, record.erased() if is_older else None)

@@ -21,7 +21,6 @@ from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageE
 from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id
 from ticket_numbering.contract.json_body import refuse_envelope
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.items import MARKS, Ticket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
@@ -30,6 +29,7 @@ from ticketctl.files.lines import Line, Problems, shown_name
 from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.fitting import fitted
 from ticketctl.importing.times import time_of
+from ticketctl.ledger.item import MARKS, Item, parse
 
 FIELDS: Final = ("key", "number", "assigned_at")
 """Beside those of a create-ticket message."""
@@ -75,7 +75,7 @@ def read_tickets(lines: Iterable[Line], file: str, defaults: Defaults) -> Ticket
 
 def check_lines(
     lines: Iterable[Line], defaults: Defaults, problems: Problems
-) -> Iterator[Ticket]:
+) -> Iterator[Item]:
     """Yield the good lines, and add the bad ones to the problems."""
     seen: dict[tuple[str, str, object], int] = {}
     for line in lines:
@@ -90,7 +90,7 @@ def check_lines(
             yield ticket
 
 
-def _places(ticket: Ticket) -> Iterator[tuple[str, str, object]]:
+def _places(ticket: Item) -> Iterator[tuple[str, str, object]]:
     """Yield what no other line may have."""
     yield ticket.project_id, "number", ticket.number
     # A table can have a key twice, once it expired: then one of its records counts.
@@ -98,7 +98,7 @@ def _places(ticket: Ticket) -> Iterator[tuple[str, str, object]]:
         yield ticket.project_id, "idempotency_key", ticket.idempotency_key
 
 
-def _ticket(line: Line, defaults: Defaults) -> Ticket:
+def _ticket(line: Line, defaults: Defaults) -> Item:
     if line.problem:
         raise InvalidMessageError(line.problem)
     refuse_envelope(line.fields)
@@ -115,7 +115,7 @@ def _ticket(line: Line, defaults: Defaults) -> Ticket:
             raise InvalidMessageError("project_id: not the id of a project")
         own = {name: value for name, value in placed.items() if value is not None}
         own |= {"project_id": project_id, NUMBER: number}
-        return Ticket(project_id, number, own)
+        return parse(own)
     return _existing(line.number, placed, project_id, number, defaults)
 
 
@@ -143,9 +143,11 @@ def _existing(
         for name, value in placed.items()
         if value is not None and (is_exported or name not in CreateTicket.model_fields)
     }
+    own |= request.key._asdict() | {NUMBER: number}
     return Existing(
         *(request.project_id, number),
-        own | request.key._asdict() | {NUMBER: number},
+        own,
+        parse(own).kind,
         line=line,
         request=request,
         assigned_at=assigned_at,

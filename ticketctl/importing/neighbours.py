@@ -10,11 +10,9 @@ from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     ERASED,
     ORIGIN,
-    RESERVED,
 )
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.items import Ticket
 from ticketctl.aws.tickets import Around
 from ticketctl.importing.existing import Existing
 from ticketctl.ledger.chain import (
@@ -24,6 +22,8 @@ from ticketctl.ledger.chain import (
     own_commitment,
 )
 from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.item import Item, Reserved, Ticket
+from ticketctl.ledger.sequence import explains_above, explains_below, is_given_here
 
 ALREADY: Final = "there already"
 
@@ -31,9 +31,9 @@ _ADDED: Final = ATTRIBUTES - CreateTicket.model_fields.keys()
 """Attributes of a ticket that are not of its request."""
 
 
-def comparison(ticket: Existing, there: Ticket) -> str:
+def comparison(ticket: Existing, there: Item) -> str:
     """Return `ALREADY`, or how the ticket of that number differs."""
-    if there.status == RESERVED:
+    if isinstance(there, Reserved):
         return "a lost ticket has this number; an import would destroy its hash"
     is_own = there.idempotency_key == ticket.idempotency_key
     is_erased = is_own and ERASED in (ticket.status, there.status)
@@ -45,10 +45,10 @@ def comparison(ticket: Existing, there: Ticket) -> str:
     return "another ticket has this number"
 
 
-def may_replace(ticket: Existing, place: Ticket) -> bool:
+def may_replace(ticket: Existing, place: Item) -> bool:
     """Return whether a ticket can take an item's place: a lost one's hash stays."""
-    has_its_place = place.fields.get(CHAIN, ticket.chain) == ticket.chain
-    return place.status == RESERVED and has_its_place
+    has_its_place = bool(place.fields.get(CHAIN, ticket.chain) == ticket.chain)
+    return isinstance(place, Reserved) and has_its_place
 
 
 def problem_of(
@@ -69,7 +69,7 @@ def problem_of(
 def _problem_itself(ticket: Ticket) -> str:
     if not isinstance(ticket.fields.get(ASSIGNED_AT), str):
         return "it has no date"
-    if ticket.status == ERASED and Kind.ERASED_WITH_TEXT in of_erased(ticket):
+    if ticket.is_erased and Kind.ERASED_WITH_TEXT in of_erased(ticket):
         return "it is erased, and has text: erase it again"
     if has_unknown_attributes(ticket):
         return "it has what this ticketctl does not know"
@@ -102,16 +102,17 @@ def is_external(number: int, around: Around, *, is_seeded: bool) -> bool:
     finished, they will say it where no worker gave the next one above.
     """
     nearest = around.there or around.above
-    if nearest is None or (nearest.explains_a_gap and not is_seeded):
+    if nearest is None or (explains_below(nearest.kind) and not is_seeded):
         return not is_seeded
     below = around.below
     # Right behind a seed's last number a worker may write, until the next is done.
-    is_between = below is not None and below.is_external and not below.ends_a_seed
+    is_between = below is not None and explains_above(below.kind)
     following = below.number + 1 if below else 1
-    if nearest.is_external:
+    if not is_given_here(nearest.kind):
         return is_between or nearest.number == number == following
     # A ticket given here that starts a segment has an external number before it.
-    return nearest.number == number + 1 and covers(nearest, "")
+    is_start = isinstance(nearest, Ticket) and covers(nearest, "")
+    return nearest.number == number + 1 and is_start
 
 
 def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ticket_numbering.contract.dynamodb_items import (
     TIMES,
 )
 from ticket_numbering.contract.events import ticket_key
-from ticketctl.aws.items import MARKS, Ticket, ticket
+from ticketctl.aws.items import ledger_item
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import Around, around_each, records_of
@@ -21,6 +21,7 @@ from ticketctl.cli.output import program
 from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import UNRECORDED, Judge, Known, Write
 from ticketctl.importing.neighbours import ALREADY, covers, is_external
+from ticketctl.ledger.item import MARKS, Item
 
 REFUSED: Final = "refused"
 MISSING: Final = "missing"
@@ -69,7 +70,7 @@ def judge_all(stack: System, judge: Judge, tickets: Tickets) -> Iterator[Judged]
 
 
 def _judge_project(
-    stack: System, judge: Judge, project_id: str, lines: Mapping[int, Ticket]
+    stack: System, judge: Judge, project_id: str, lines: Mapping[int, Item]
 ) -> Iterator[Judged]:
     """Judge each ticket after the next one, which may confirm its hash."""
     own = [one for _, one in sorted(lines.items()) if isinstance(one, Existing)]
@@ -153,10 +154,10 @@ def _without_rivals(
     rivals: dict[str | None, str] = {}
     reader = TableReader.of(stack)
     for page in reader.project(project_id) if numbers else ():
-        for there in map(ticket, page):
-            key = there.idempotency_key
-            if numbers.get(key, there.number) != there.number:
-                rivals[key] = there.ticket_key
+        for there in map(ledger_item, page):
+            own = there.idempotency_key
+            if numbers.get(own, there.number) != there.number:
+                rivals[own] = there.ticket_key
     for one in judged:
         key, number = one.ticket.idempotency_key, one.ticket.number
         later = numbers.get(key, number)

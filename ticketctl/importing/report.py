@@ -4,9 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, ERASED, RESERVED
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, RESERVED
 from ticket_numbering.contract.limits import Limits
-from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import console, counted, program
@@ -17,6 +16,7 @@ from ticketctl.importing.lines import NOTHING
 from ticketctl.importing.neighbours import ALREADY
 from ticketctl.importing.planning import MISSING, NO_RECORD, REFUSED, Judged
 from ticketctl.importing.tickets import RECORDED, WRITTEN
+from ticketctl.ledger.item import Item, Malformed
 
 
 def refuse_beyond(limits: Limits, judged: Sequence[Judged], file: str) -> None:
@@ -33,7 +33,7 @@ def refuse_beyond(limits: Limits, judged: Sequence[Judged], file: str) -> None:
     problems.end(NOTHING)
 
 
-def verify_all(judged: Sequence[Judged], reserved: Sequence[Ticket]) -> bool:
+def verify_all(judged: Sequence[Judged], reserved: Sequence[Item]) -> bool:
     """Print the lines that are missing or different; return whether none is."""
     is_right = not reserved
     for one in sorted(judged, key=lambda one: one.ticket.line):
@@ -106,7 +106,7 @@ def _listed(tickets: Sequence[Existing]) -> str:
     return f"{counted(len(lines), 'ticket')} ({word} {', '.join(named)})"
 
 
-def counts_of(judged: Sequence[Judged], reserved: Sequence[Ticket]) -> list[str]:
+def counts_of(judged: Sequence[Judged], reserved: Sequence[Item]) -> list[str]:
     """Count the lines by what an import does about them, a line for each project."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for line in reserved:
@@ -151,13 +151,13 @@ def print_refused(judged: Sequence[Judged], file: str) -> int:
 
 def left_out(tickets: Tickets, judged: Sequence[Judged]) -> Iterator[str]:
     """Yield lines about what an import leaves out: numbers, texts, marks."""
-    if malformed := sum(line.is_malformed for line in tickets.reserved):
+    if malformed := sum(isinstance(line, Malformed) for line in tickets.reserved):
         skipped = counted(malformed, "malformed reserved number")
         yield f"skipped: {skipped}, which count as used"
     by_line = sorted(judged, key=lambda one: one.ticket.line)
     there = [one for one in by_line if not one.is_refused]
     texts = [one.ticket for one in there if not one.goes_back]
-    if erased := sum(ticket.status == ERASED for ticket in texts):
+    if erased := sum(ticket.is_erased for ticket in texts):
         yield f"without text: {counted(erased, 'erased ticket')}; the keys are known"
     if over := sum(one.result == UNRECORDED for one in there):
         yield f"without a record: {counted(over, 'key')}, whose time is over"

@@ -8,20 +8,21 @@ from decimal import Decimal
 from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import Ticket, serialized
+from ticketctl.aws.items import serialized
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import last_number
 from ticketctl.importing.existing import Tickets
+from ticketctl.ledger.item import Item, Malformed
 
 
-def missing_reserved(stack: System, tickets: Tickets) -> list[Ticket]:
+def missing_reserved(stack: System, tickets: Tickets) -> list[Item]:
     """Return the reserved numbers of a file where the table has no item."""
     lines = {
         (line.project_id, line.number): line
         for line in tickets.reserved
-        if not line.is_malformed
+        if not isinstance(line, Malformed)
     }
     there = TableReader.of(stack).tickets(lines)
     return [line for place, line in lines.items() if place not in there]
@@ -34,7 +35,7 @@ class PuttingBack:
     stack: System
     retry: RetryPolicy
 
-    def put_all(self, lines: Iterable[Ticket]) -> Iterator[Ticket]:
+    def put_all(self, lines: Iterable[Item]) -> Iterator[Item]:
         """Put reserved numbers back, and yield those for which there was a place.
 
         A number above a project's last one would hide the numbers that come next.
@@ -47,11 +48,11 @@ class PuttingBack:
             if line.number <= ends[project_id] and self._put(line):
                 yield line
 
-    def _put(self, line: Ticket) -> bool:
+    def _put(self, line: Item) -> bool:
         busy = f"{line.ticket_key}: others kept writing it"
         return self.retry.until(lambda: self._attempt(line), busy) == "put"
 
-    def _attempt(self, line: Ticket) -> str | None:
+    def _attempt(self, line: Item) -> str | None:
         fields = json.loads(json.dumps(line.fields), parse_float=Decimal)
         try:
             self.stack.client("dynamodb").put_item(

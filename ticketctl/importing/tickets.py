@@ -21,7 +21,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.conditions import put_or_check
-from ticketctl.aws.items import Ticket, plain
+from ticketctl.aws.items import plain
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import around_each, records_of, ticket_from, tickets_above
@@ -33,6 +33,8 @@ from ticketctl.importing.judging import Judge, Known
 from ticketctl.importing.neighbours import ALREADY
 from ticketctl.importing.planning import REFUSED, Judged
 from ticketctl.importing.reserved import PuttingBack
+from ticketctl.ledger.item import Item
+from ticketctl.ledger.sequence import explains_below, guards_a_seed
 from ticketctl.sequences.seeding import Seed, Seeded
 
 _IN_FLIGHT: Final = 8
@@ -62,7 +64,7 @@ class Import:
         tickets: Tickets,
         judged: Sequence[Judged],
         file: str,
-        reserved: Sequence[Ticket] = (),
+        reserved: Sequence[Item] = (),
     ) -> Counter[str]:
         """Seed the projects, write what is due, and return the results.
 
@@ -108,7 +110,7 @@ class Import:
     def _write_due(
         self,
         due: Sequence[Judged],
-        reserved: Sequence[Ticket],
+        reserved: Sequence[Item],
         busy: Mapping[str, str],
         counts: Counter[str],
     ) -> Iterator[tuple[Existing, str]]:
@@ -148,7 +150,7 @@ class Import:
         Nothing is to be done if the sequence is past it: no worker takes it any more.
         """
         above = ticket_from(self.stack, project, number)
-        if above and not above.explains_a_gap:
+        if above and not explains_below(above.kind):
             return None
         try:
             return self._seed_up_to(project, above.number if above else number).apply()
@@ -209,20 +211,20 @@ class Import:
             return None
         return WRITTEN if verdict.ticket else RECORDED
 
-    def _block_next(self, place: Ticket) -> None:
+    def _block_next(self, place: Item) -> None:
         """Reserve the next free number of a seed before one of its guards goes.
 
         A worker with an old read increments past a ticket, and not past a seed.
         """
-        if not place.follows_a_sequence:
+        if not guards_a_seed(place.kind):
             return
-        seed = self._seed_up_to(place.project_id, place.reserved_up_to)
+        seed = self._seed_up_to(place.project_id, place.seed_end)
         free = place.number + 1
         for item in tickets_above(self.stack, place.project_id, place.number):
             if item.number > free:
                 break
             free = item.number + 1
-        if free < place.reserved_up_to and not seed.reserve(free):
+        if free < place.seed_end and not seed.reserve(free):
             self._block_next(place)
 
 

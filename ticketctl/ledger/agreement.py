@@ -1,34 +1,53 @@
 """A ticket and the record of its key agree in the fields that both have."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, NamedTuple
 
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
-    ERASED,
     ERASED_FINGERPRINT,
     FINGERPRINT,
 )
-from ticketctl.aws.items import KeyRecord, Ticket
+from ticketctl.ledger.chain import has_unknown_attributes
+from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.item import Item, Malformed, Reserved, Ticket
+from ticketctl.ledger.record import KeyRecord
 
-Shared = dict[str, object]
-"""The fields that a ticket and its key's record share, but for the number."""
 
-_NAMES: Final = ("idempotency_key", FINGERPRINT, ASSIGNED_AT, CHAIN)
+class Shared(NamedTuple):
+    """The fields that a ticket and its key's record share, but for the number.
+
+    Another program may have written anything there.
+    """
+
+    idempotency_key: Any
+    fingerprint: Any
+    assigned_at: Any
+    chain: Any
 
 
 def of_ticket(ticket: Ticket) -> Shared:
     """Return the fields that the record of a ticket's key must have."""
-    is_erased = ticket.status == ERASED
-    fingerprint = ERASED_FINGERPRINT if is_erased else ticket.fingerprint
-    shared = {name: ticket.fields.get(name) for name in _NAMES}
-    return shared | {FINGERPRINT: fingerprint}
+    fields = ticket.fields
+    return Shared(
+        ticket.idempotency_key,
+        ERASED_FINGERPRINT if ticket.is_erased else ticket.fingerprint,
+        fields.get(ASSIGNED_AT),
+        fields.get(CHAIN),
+    )
 
 
 def of_record(record: KeyRecord) -> Shared:
     """Return the fields of a record."""
-    return {name: record.fields.get(name) for name in _NAMES}
+    fields = record.fields
+    return Shared(
+        record.idempotency_key,
+        fields[FINGERPRINT],
+        fields.get(ASSIGNED_AT),
+        fields.get(CHAIN),
+    )
 
 
 def expiry_of(ticket: Ticket, retention_days: int) -> datetime | None:
@@ -45,17 +64,75 @@ def expiry_of(ticket: Ticket, retention_days: int) -> datetime | None:
 
 def differences(ticket: Ticket, record: KeyRecord) -> list[str]:
     """Return the names of the fields in which they differ."""
-    own, recorded = of_ticket(ticket), of_record(record)
-    return [name for name in _NAMES if own[name] != recorded[name]]
+    pairs = zip(Shared._fields, of_ticket(ticket), of_record(record), strict=True)
+    return [name for name, own, recorded in pairs if own != recorded]
 
 
-def explains(item: Ticket | None, record: KeyRecord) -> bool:
+def explains(item: Item | None, record: KeyRecord) -> bool:
     """Return whether an item of the record's number is the ticket of its key.
 
     Or stands for it: the chain says that the ticket of this record was lost.
     """
-    if item is None:
-        return False
-    if item.is_lost:
-        return item.chain == record.fields.get(CHAIN)
-    return not differences(item, record)
+    match item:
+        case Ticket():
+            return not differences(item, record)
+        case Reserved():
+            return bool(item.chain) and item.chain == record.fields.get(CHAIN)
+        case Malformed() | None:
+            return False
+
+
+def ticket_problems(
+    ticket: Ticket, record: KeyRecord | None, named: Item | None
+) -> Iterator[Finding]:
+    """Yield the finding about a ticket and the record of its key, which agree else.
+
+    Args:
+        ticket: The ticket.
+        record: The record of its key, if there is one.
+        named: The item of the number that the record names.
+    """
+    project_id, number, key = ticket.project_id, ticket.number, ticket.idempotency_key
+    if record is None:
+        yield Finding(Kind.TICKET_WITHOUT_KEY, project_id, (number,), key)
+    elif record.number == number:
+        yield from _difference(ticket, record)
+    elif isinstance(named, Ticket) and named.idempotency_key == key:
+        numbers = min(number, record.number), max(number, record.number)
+        yield Finding(Kind.DUPLICATE, project_id, numbers, key)
+    else:
+        yield Finding(Kind.MISMATCH, project_id, (number,), key, record.number)
+
+
+def record_problems(record: KeyRecord, there: Item | None) -> Iterator[Finding]:
+    """Yield the finding about a record that the item of its number does not explain.
+
+    A malformed item is a finding by itself.
+    """
+    if explains(there, record):
+        return
+    project_id, key = record.project_id, record.idempotency_key
+    match there:
+        case Ticket(idempotency_key=own) if own == key:
+            yield from _difference(there, record)
+        case Ticket():
+            yield Finding(Kind.GIVEN_TWICE, project_id, (record.number,), key)
+        case Reserved() | None:
+            yield Finding(Kind.KEY_WITHOUT_TICKET, project_id, (record.number,), key)
+        case Malformed():
+            pass
+
+
+def _difference(ticket: Ticket, record: KeyRecord) -> Iterator[Finding]:
+    """Yield the finding if a ticket differs from the record of its key.
+
+    A fingerprint alone may agree for a release that knows more.
+    """
+    if not (differing := differences(ticket, record)):
+        return
+    kind, numbers = Kind.DIFFERING, [ticket.number]
+    is_unknown = record.is_later or has_unknown_attributes(ticket)
+    if differing == [FINGERPRINT] and is_unknown:
+        kind, numbers = Kind.NOT_VERIFIABLE, numbers * 2
+    key, detail = record.idempotency_key, ", ".join(differing)
+    yield Finding(kind, ticket.project_id, tuple(numbers), key, detail=detail)

@@ -1,59 +1,60 @@
 """The numbers that an audit has read, in a database: memory does not grow with them."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
-from ticket_numbering.contract.dynamodb_items import FINGERPRINT, RESERVED, VOIDED
-from ticketctl.aws.items import KeyRecord, Ticket
-from ticketctl.aws.table_reader import Place
+from ticket_numbering.contract.dynamodb_items import VOIDED
 from ticketctl.ledger.agreement import Shared, of_record, of_ticket
 from ticketctl.ledger.findings import Kind, Range
+from ticketctl.ledger.item import Item, ItemKind, Place, Reserved, Ticket
+from ticketctl.ledger.record import KeyRecord
+from ticketctl.ledger.sequence import guards_a_seed, hole, is_given_here
 
 _TABLE: Final = """
-CREATE TABLE tickets (
+CREATE TABLE items (
     project_id TEXT,
     number INTEGER,
+    kind TEXT,
     digest BLOB,      -- Of the fields that its key's record has, too.
     is_judged INT,    -- The chain judges its text, and the record need not confirm it.
     is_matched INT,   -- Its key's record agrees, or may be absent.
     is_chained INT,   -- It has a hash.
-    is_lost INT,      -- It is reserved, and has the hash of a ticket.
-    is_baseline INT,  -- A seed or an import put it, whatever was before it.
-    is_external INT,  -- Another system gave the number, and may have given the next.
     is_voided INT,
-    is_reserved INT,
     is_imported INT,
+    is_reserved INT,
+    seed_end INT,     -- Of a guard alone.
     PRIMARY KEY (project_id, number)
 ) WITHOUT ROWID;
+CREATE TABLE records (position INT, project_id TEXT, number INT, digest BLOB);
 """
 
-_ADD: Final = "REPLACE INTO tickets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD: Final = "REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 # The number before the first is 0, or the last that was not read: a sequence that
-# starts at 2 lacks one. Missing numbers are explained if both around are external.
-_MISSING: Final = """
-SELECT before + 1, number - 1, is_baseline, is_baseline AND is_behind_external FROM (
-    SELECT number, is_baseline, lag(number, 1, ?) OVER upwards AS before,
-        lag(is_external, 1, 0) OVER upwards AS is_behind_external
-    FROM tickets WHERE project_id = ? WINDOW upwards AS (ORDER BY number)
+# starts at 2 lacks one.
+_HOLES: Final = """
+SELECT before + 1, number - 1, kind_before, kind FROM (
+    SELECT number, kind, lag(number, 1, ?) OVER upwards AS before,
+        lag(kind) OVER upwards AS kind_before
+    FROM items WHERE project_id = ? WINDOW upwards AS (ORDER BY number)
 ) WHERE number > before + 1
 """
 
 _UNCHAINED: Final = """
 SELECT min(number), max(number) FROM (
     SELECT number, is_chained, sum(is_chained) OVER (ORDER BY number) AS segment
-    FROM tickets WHERE project_id = ?
+    FROM items WHERE project_id = ?
 ) WHERE NOT is_chained GROUP BY segment
 """
 
 _ENDS: Final = """
 SELECT number FROM (
-    SELECT number, is_chained AND NOT is_lost AS is_link,
+    SELECT number, is_chained AND kind <> 'lost' AS is_link,
         lead(number, 1, 0) OVER upwards = number + 1
-            AND lead(is_chained AND NOT is_lost, 1, 0) OVER upwards AS is_inside
-    FROM tickets WHERE project_id = ? WINDOW upwards AS (ORDER BY number)
+            AND lead(is_chained AND kind <> 'lost', 1, 0) OVER upwards AS is_inside
+    FROM items WHERE project_id = ? WINDOW upwards AS (ORDER BY number)
 ) WHERE is_link AND NOT is_inside
 """
 
@@ -65,8 +66,29 @@ SELECT
     count(*) FILTER (WHERE is_voided),
     count(*) FILTER (WHERE is_imported),
     count(*) FILTER (WHERE is_reserved)
-FROM tickets WHERE project_id = ?
+FROM items WHERE project_id = ?
 """
+
+_UNMATCHED: Final = """
+SELECT position FROM records LEFT JOIN items USING (project_id, number)
+WHERE items.digest IS NOT records.digest OR is_judged IS NOT ?
+"""
+
+_MATCH: Final = """
+UPDATE items SET is_matched = 1 FROM records
+WHERE items.project_id = records.project_id AND items.number = records.number
+    AND items.digest = records.digest AND is_judged = ?
+"""
+
+
+class Read(NamedTuple):
+    """An item that was read."""
+
+    item: Item
+    is_expired: bool = False
+    """Whether the record of its key may have expired."""
+    is_judged: bool = False
+    """Whether the chain's check judges its text."""
 
 
 class Numbers:
@@ -86,56 +108,53 @@ class Numbers:
     def __exit__(self, *_: object) -> None:
         self._database.close()
 
-    def add(self, ticket: Ticket, *, is_expired: bool, is_judged: bool) -> None:
-        """Add a ticket, or take it in place of what was read of it before.
+    def add(self, page: Iterable[Read]) -> None:
+        """Add items, or take them in place of what was read of them before."""
+        self._database.executemany(_ADD, map(_row, page))
 
-        Args:
-            ticket: The ticket; no key is expected if it is malformed.
-            is_expired: Whether the record of its key may have expired.
-            is_judged: Whether the chain's check judges its text.
-        """
-        has_key = not ticket.is_malformed and ticket.idempotency_key is not None
-        is_reserved = ticket.status == RESERVED
-        row = (
-            ticket.project_id,
-            ticket.number,
-            _digest(of_ticket(ticket), is_judged=is_judged) if has_key else b"",
-            is_judged,
-            not has_key or is_expired,
-            bool(ticket.chain),
-            ticket.is_lost,
-            ticket.explains_a_gap,
-            # A lost ticket was numbered here, and a worker may go on behind a seed.
-            ticket.is_external and not (ticket.is_lost or ticket.ends_a_seed),
-            ticket.status == VOIDED,
-            is_reserved,
-            ticket.is_external and not is_reserved,
-        )
-        self._database.execute(_ADD, row)
+    def match(self, records: Sequence[KeyRecord]) -> list[KeyRecord]:
+        """Match records with their tickets; return those that do not agree."""
+        unmatched = records
+        for is_judged in (False, True):
+            if unmatched:
+                unmatched = self._match(unmatched, is_judged=is_judged)
+        return [*unmatched]
 
-    def match(self, record: KeyRecord) -> bool:
-        """Match a record with its ticket; return whether they agree."""
-        shared = of_record(record)
-        digests = [_digest(shared, is_judged=is_judged) for is_judged in (True, False)]
-        matched = self._database.execute(
-            "UPDATE tickets SET is_matched = 1 WHERE digest = iif(is_judged, ?, ?) "
-            "AND project_id = ? AND number = ?",
-            (*digests, record.project_id, record.number),
-        )
-        return matched.rowcount > 0
+    def _match(
+        self, records: Sequence[KeyRecord], *, is_judged: bool
+    ) -> list[KeyRecord]:
+        """Match records with tickets whose text the chain judges, or with others."""
+        rows = [
+            (
+                *(position, record.project_id, record.number),
+                _digest(of_record(record), is_judged=is_judged),
+            )
+            for position, record in enumerate(records)
+        ]
+        self._database.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+        unmatched = self._database.execute(_UNMATCHED, (is_judged,)).fetchall()
+        if len(unmatched) < len(records):
+            self._database.execute(_MATCH, (is_judged,))
+        self._database.execute("DELETE FROM records")
+        return [records[position] for (position,) in unmatched]
 
     def unmatched(self) -> Iterator[Place]:
         """Yield the tickets without a record of their keys."""
-        unmatched = "SELECT project_id, number FROM tickets WHERE NOT is_matched"
+        unmatched = "SELECT project_id, number FROM items WHERE NOT is_matched"
         yield from self._database.execute(unmatched)
 
     def missing(self, project_id: str) -> Iterator[tuple[Range, Kind | None]]:
         """Yield each missing range, and its kind; None if its neighbours explain it."""
         start = self._starts.get(project_id, 0)
-        rows = self._database.execute(_MISSING, (start, project_id))
-        for first, last, is_seeds, is_explained in rows:
-            kind = Kind.UNFINISHED_SEED if is_seeds else Kind.GAP
-            yield (first, last), None if is_explained else kind
+        rows = self._database.execute(_HOLES, (start, project_id))
+        for first, last, below, above in rows:
+            kind = below and ItemKind(below)
+            yield (first, last), hole(kind, ItemKind(above))
+
+    def guards(self, project_id: str) -> list[Range]:
+        """Return the guards of seeds, with the numbers of their ends."""
+        query = "SELECT number, seed_end FROM items WHERE seed_end AND project_id = ?"
+        return self._rows(query, project_id)
 
     def counts(self, project_id: str) -> Sequence[int]:
         """Return counts of a project; see the first fields of its audit."""
@@ -148,7 +167,7 @@ class Numbers:
 
     def lost(self, project_id: str) -> list[int]:
         """Return the numbers of lost tickets."""
-        query = "SELECT number FROM tickets WHERE is_lost AND project_id = ?"
+        query = "SELECT number FROM items WHERE kind = 'lost' AND project_id = ?"
         return [number for (number,) in self._rows(query, project_id)]
 
     def ends(self, project_id: str) -> list[int]:
@@ -159,7 +178,28 @@ class Numbers:
         return self._database.execute(query, (project_id,)).fetchall()
 
 
+def _row(read: Read) -> tuple[object, ...]:
+    """Return the row of an item; no key is expected if it is no ticket."""
+    item = read.item
+    digest = b""
+    if isinstance(item, Ticket):
+        digest = _digest(of_ticket(item), is_judged=read.is_judged)
+    return (
+        item.project_id,
+        item.number,
+        item.kind,
+        digest,
+        read.is_judged,
+        not digest or read.is_expired,
+        bool(item.chain),
+        item.status == VOIDED,
+        isinstance(item, Ticket) and not is_given_here(item.kind),
+        isinstance(item, Reserved),
+        item.seed_end if guards_a_seed(item.kind) else None,
+    )
+
+
 def _digest(shared: Shared, *, is_judged: bool) -> bytes:
     """Return a digest of the shared fields, without the text that the chain judges."""
-    covered = shared | ({FINGERPRINT: ""} if is_judged else {})
-    return blake2b(repr(covered).encode(), digest_size=16).digest()
+    covered = shared._replace(fingerprint="") if is_judged else shared
+    return blake2b(repr(tuple(covered)).encode(), digest_size=16).digest()

@@ -108,6 +108,13 @@ _LINES: Final[Mapping[Kind, str]] = {
     Kind.NO_TICKETS: "there is no ticket of this project; is its name right?",
 }
 
+_GUARD: Final = (
+    "{numbers}: reserved for a seed up to {recorded}, which is missing, so workers can "
+    "take the numbers before it; run the seed again before they do: {program} seed "
+    "{seed}"
+)
+"""The line of an unfinished seed that has its guard, and not its end."""
+
 RANGES: Final = {
     *(Kind.GAP, Kind.UNFINISHED_SEED, Kind.CHANGED, Kind.RESTARTED, Kind.MISDATED),
     *(Kind.CHAINED_EXTERNAL, Kind.ERASED_WITH_TEXT, Kind.NOT_VERIFIABLE),
@@ -125,7 +132,7 @@ class Finding:
     """The tickets' numbers; the first and the last of a range."""
     idempotency_key: str = ""
     recorded: int | None = None
-    """The other number that the key's record has, if it has one."""
+    """The other number that the key's record has, or the seed of a guard."""
     item: str = ""
     """The name of a malformed item."""
     detail: str = ""
@@ -133,13 +140,15 @@ class Finding:
 
     def __str__(self) -> str:
         """Return the finding and its remedy."""
-        said = _LINES[self.kind].format(
+        is_guard = self.kind is Kind.UNFINISHED_SEED and self.recorded is not None
+        end = self.recorded if is_guard else max(self.numbers, default=0) + 1
+        said = (_GUARD if is_guard else _LINES[self.kind]).format(
             numbers=self._numbers(),
             key=self.idempotency_key or self.item,
             recorded=f"{self.project_id}-{self.recorded}",
             detail=self.detail,
             program=program,
-            seed=f"{self.project_id} --last {max(self.numbers, default=0) + 1}",
+            seed=f"{self.project_id} --last {end}",
         )
         return f"{self.project_id}: {self.kind}: {said}; see {docs()}recovery.md"
 

@@ -10,12 +10,12 @@ from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
 from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.mark_events import TicketMarked
-from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
-from ticketctl.aws.items import Ticket
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.topic import events_at_a_time, publish
+from ticketctl.ledger.item import Ticket
 
 Events = Callable[[], Sequence[Envelope]]
 """Returns the events of some tickets, as these stand at the time of the call."""
@@ -98,5 +98,4 @@ def envelope_of(
         event = TicketNumberAssigned.of(
             request, assignment, source=source, padding=padding
         )
-    key = RequestKey(ticket.project_id, str(ticket.idempotency_key))
-    return Envelope.of_ticket(event, key, priority=priority, replayed=replayed)
+    return Envelope.of_ticket(event, ticket.key, priority=priority, replayed=replayed)

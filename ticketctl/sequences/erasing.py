@@ -5,25 +5,19 @@ sequence can still be verified; without the salt nobody can test a guess of the 
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     COMMITMENT,
-    ERASED,
-    ERASED_FINGERPRINT,
-    FINGERPRINT,
     NUMBER,
     STATUS,
 )
-from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.conditions import put_or_check
-from ticketctl.aws.items import KeyRecord, Ticket, key_record
+from ticketctl.aws.items import key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import get_ticket
-from ticketctl.cli.errors import NotThereError
 from ticketctl.ledger.chain import (
     ERASED_TITLE,
     KEPT,
@@ -31,6 +25,8 @@ from ticketctl.ledger.chain import (
     covered_before,
     own_commitment,
 )
+from ticketctl.ledger.item import Ticket
+from ticketctl.ledger.record import KeyRecord, MalformedRecord
 
 
 def erase(
@@ -62,11 +58,12 @@ def erase(
         tickets = stack.outputs["TicketsTableName"]
         puts = [put_or_check(tickets, {}, fields, found.fields, _OF_TICKET)]
         if record:
-            erased = {**record.fields, FINGERPRINT: ERASED_FINGERPRINT}
             keys = stack.outputs["IdempotencyKeysTableName"]
-            puts.append(put_or_check(keys, {}, erased, record.fields, _OF_RECORD))
+            puts.append(
+                put_or_check(keys, {}, record.erased(), record.fields, _OF_RECORD)
+            )
         stack.client("dynamodb").transact_write_items(TransactItems=puts)
-    return replace(found, fields=fields), remarks
+    return found.having(fields), remarks
 
 
 _OF_TICKET: Final = ("idempotency_key", STATUS)
@@ -79,17 +76,17 @@ def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str
 
     A transaction reads it: a ticket can be seen before the record written with it.
     """
-    key = RequestKey(found.project_id, str(found.idempotency_key))
-    item = TableReader.of(stack).recorded([key]).get(key)
-    why = "there is no record of its key, or no more"
-    try:
-        record = key_record(item) if item else None
-    except NotThereError as error:
-        record, why = None, str(error)
-    if record and record.number == found.number:
-        return record, []
-    if record:
-        why = f"its key is recorded for {record.project_id}-{record.number}"
+    item = TableReader.of(stack).recorded([found.key]).get(found.key)
+    record = key_record(item) if item else None
+    match record:
+        case KeyRecord() if record.number == found.number:
+            return record, []
+        case KeyRecord():
+            why = f"its key is recorded for {record.project_id}-{record.number}"
+        case MalformedRecord():
+            why = str(record)
+        case None:
+            why = "there is no record of its key, or no more"
     return None, [f"{found.ticket_key} alone is erased: {why}"]
 
 
@@ -98,7 +95,7 @@ def _commitment(
 ) -> tuple[str | None, str]:
     """Return the commitment to the ticket's text, and its problem; "" without one."""
     own = own_commitment(found)
-    if found.status == ERASED and own:
+    if found.is_erased and own:
         return own, ""  # Nothing that was added since can say it better.
     recorded = commitment_to(found, _fingerprint(record))
     candidates = [one for one in (recorded, own) if one]
@@ -114,5 +111,4 @@ def _commitment(
 
 def _fingerprint(record: KeyRecord | None) -> str | None:
     """Return the fingerprint of a record; None if it was erased."""
-    fingerprint = record.fields[FINGERPRINT] if record else None
-    return None if fingerprint == ERASED_FINGERPRINT else fingerprint
+    return record.fingerprint if record and not record.is_erased else None

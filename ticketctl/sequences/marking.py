@@ -1,7 +1,7 @@
 """Voids or erases a ticket: it keeps number and key, and says when, why and by whom."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -10,7 +10,6 @@ from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
     ERASED,
     REASONS,
-    RESERVED,
     STATUS,
     TIMES,
     VOIDED,
@@ -19,12 +18,13 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.mark_events import MAX_REASON, TicketErased, TicketVoided
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import MARKS, Ticket, serialized, ticket, timestamp_now
+from ticketctl.aws.items import plain, serialized, timestamp_now
 from ticketctl.aws.retry import FORESTALLED, RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
 from ticketctl.cli.output import program, visible
+from ticketctl.ledger.item import MARKS, Item, Malformed, Reserved, Ticket
 from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
 
@@ -53,8 +53,8 @@ class Marking:
     """The caller's ARN."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
-    def check(self, found: Ticket) -> dict[str, str]:
-        """Return the attributes that mark a ticket; none if it was for this reason.
+    def check(self, found: Item) -> tuple[Ticket, dict[str, str]]:
+        """Return a ticket and what marks it; nothing if it was for this reason.
 
         A marked ticket must be announceable.
 
@@ -63,12 +63,14 @@ class Marking:
             NotThereError: The ticket is malformed.
         """
         key, status = found.ticket_key, self.status
-        if found.status == RESERVED:
+        if isinstance(found, Reserved):
             raise InputError(
                 f"{key} is only reserved: it stands for an external number, and "
                 f"there is no ticket to {MARKS[status]}"
             )
-        if found.status == ERASED and status != ERASED:
+        if isinstance(found, Malformed):
+            raise _not_announceable(key)
+        if found.is_erased and status != ERASED:
             raise InputError(f"{key} is erased; an erased ticket cannot be voided")
         marks: dict[str, str] = {}
         if found.status is None or (found.status, status) == (VOIDED, ERASED):
@@ -78,22 +80,19 @@ class Marking:
                 TIMES[status]: timestamp_now(),
                 CALLERS[status]: self.caller,
             }
-        marked = replace(found, fields={**found.fields, **marks})
+        marked = found.having({**found.fields, **marks})
         try:
             self._envelope(marked, replayed=False)
         except ValueError as error:  # That of pydantic is one.
-            raise NotThereError(
-                f"{key} is malformed and could not be announced; "
-                f"see: {program} show {key}"
-            ) from error
+            raise _not_announceable(key) from error
         recorded, time = marked.fields[REASONS[status]], marked.fields[TIMES[status]]
         if recorded != self.reason:
             raise InputError(
                 f"{key} was {status} at {time} for another reason: {visible(recorded)}"
             )
-        return marks
+        return found, marks
 
-    def apply(self, found: Ticket) -> Marked:
+    def apply(self, found: Item) -> Marked:
         """Mark a ticket, unless it is marked for this reason.
 
         A second erasure removes what a backup brought back.
@@ -110,10 +109,10 @@ class Marking:
 
     def _attempt(self, project_id: str, number: int) -> Marked | None:
         """Mark the ticket as it is now; return None if another writer was faster."""
-        found = get_ticket(self.stack, project_id, number)
-        if found is None:
+        item = get_ticket(self.stack, project_id, number)
+        if item is None:
             raise NotThereError(f"there is no ticket {project_id}-{number} any more")
-        marks = self.check(found)
+        found, marks = self.check(item)
         marked, remarks = found, list[str]()
         try:
             if self.status == ERASED:
@@ -159,7 +158,13 @@ def void(stack: System, found: Ticket, marks: Mapping[str, str]) -> Ticket:
         ),
         ReturnValues="ALL_NEW",
     )
-    return ticket(answer["Attributes"])
+    return found.having(plain(answer["Attributes"]))
+
+
+def _not_announceable(key: str) -> NotThereError:
+    return NotThereError(
+        f"{key} is malformed and could not be announced; see: {program} show {key}"
+    )
 
 
 def checked_reason(reason: str) -> str:

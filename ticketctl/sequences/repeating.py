@@ -11,21 +11,23 @@ from functools import partial
 from itertools import islice, takewhile
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import ERASED, NUMBER, RESERVED, TIMES
+from ticket_numbering.contract.dynamodb_items import NUMBER, TIMES
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import (
     TicketEvent,
     TicketNumberAssigned,
     ticket_key,
 )
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
-from ticketctl.aws.items import Ticket
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
 from ticketctl.aws.tickets import tickets_above
 from ticketctl.cli.output import console, program, remark, with_progress
-from ticketctl.ledger.chain import Link, chain_problem, link_of
+from ticketctl.ledger.chain import chain_problem
 from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.item import Item, Malformed, Reserved, Ticket
+from ticketctl.ledger.sequence import explains_below, is_given_here
 from ticketctl.sequences.announcing import Announcer, envelope_of
 
 _EVENTS: Final = [
@@ -45,8 +47,8 @@ _DOUBTS: Final = {
 """Why a ticket is not announced again under the id that its event had."""
 
 
-Due = tuple[Ticket, Link]
-"""A ticket, and the item before it: its hash covers that one's."""
+Due = tuple[Item, Head]
+"""An item, and the one before it: its hash covers that one's."""
 
 
 @dataclass
@@ -91,18 +93,18 @@ class Repeat:
 
     def tickets(self) -> Iterator[Due]:
         """Yield the items of the range, each with the one before it."""
-        before = Link()
+        before = Head()
         for found in self._items():
             if found.number >= self.first:
                 yield found, before
-            before = link_of(found)
+            before = found.head
 
-    def _items(self) -> Iterator[Ticket]:
+    def _items(self) -> Iterator[Item]:
         """Yield the items of the range, and the one before it."""
         due = self.first
         for found in self._above(due - 2):
             end = min(found.number, self.last + 1)
-            if found.explains_a_gap:
+            if explains_below(found.kind):
                 self.counts[_NOT_HERE] += max(0, end - due)
             elif due < end:
                 yield from self._read_again(due, end - 1)
@@ -113,13 +115,13 @@ class Repeat:
         if due <= self.last:
             yield from self._read_again(due, self.last)
 
-    def _is_due(self, found: Ticket) -> bool:
+    def _is_due(self, found: Item) -> bool:
         """Tell whether a number has events, and count it if it has none of its own."""
-        if found.status == RESERVED:
+        if isinstance(found, Reserved):
             self.counts[_RESERVED] += 1
-        elif found.is_external and not self.imported:
+        elif self._is_other(found):
             self.counts[_IMPORTED] += 1
-        return bool(self._kinds(found))
+        return isinstance(found, Malformed) or bool(self._kinds(found))
 
     def _as_they_stand(self, batch: Sequence[Due]) -> list[Envelope]:
         """Read tickets again, in one call; return their events."""
@@ -136,6 +138,11 @@ class Repeat:
         events: list[Envelope] = []
         for found, before in batch:
             key = found.ticket_key
+            if isinstance(found, Reserved):
+                continue
+            if isinstance(found, Malformed):
+                self._remark(f"{key} is malformed", f"show {key}")
+                continue
             if problem := _doubt(found, before):
                 self._remark(f"{key} {problem}")
                 continue
@@ -148,19 +155,23 @@ class Repeat:
                 self._remark(f"{key} is malformed", f"show {key}")
         return events
 
-    def _kinds(self, found: Ticket) -> list[type[TicketEvent]]:
+    def _kinds(self, found: Item) -> list[type[TicketEvent]]:
         """Return what was announced about a ticket, in the order of the facts.
 
         The content of a number's own event is lost with an erased text.
         """
-        if found.status == RESERVED:
+        if not isinstance(found, Ticket):
             return []
-        is_other = found.is_external and not self.imported
-        own = [] if is_other or found.status == ERASED else [TicketNumberAssigned]
+        is_gone = self._is_other(found) or found.is_erased
+        own = [] if is_gone else [TicketNumberAssigned]
         marks = TicketVoided, TicketErased
         return [*own, *(mark for mark in marks if TIMES[mark.status] in found.fields)]
 
-    def _read_again(self, first: int, last: int) -> Iterator[Ticket]:
+    def _is_other(self, found: Item) -> bool:
+        """Return whether the number was never announced, because it is external."""
+        return not (is_given_here(found.kind) or self.imported)
+
+    def _read_again(self, first: int, last: int) -> Iterator[Item]:
         """Read missing numbers again: a query may see the middle of a transaction."""
         self.sleep(SETTLING_SECONDS)
         count = 0
@@ -179,7 +190,7 @@ class Repeat:
             self.problems.add(problem)
             remark(f"{problem}; see: {program} {see}")
 
-    def _above(self, number: int) -> Iterator[Ticket]:
+    def _above(self, number: int) -> Iterator[Item]:
         """Yield the items above a number, without what no worker can have numbered."""
         for found in tickets_above(self.stack, self.project_id, number):
             if found.has_number:
@@ -189,9 +200,9 @@ class Repeat:
                 self._remark(f"{self.project_id} has an item with the number {number}")
 
 
-def _doubt(found: Ticket, before: Link) -> str | None:
+def _doubt(found: Ticket, before: Head) -> str | None:
     """Return why a ticket's event may be another; that needs the one before it."""
-    if not found.chain or found.status == RESERVED or before.number + 1 != found.number:
+    if not found.chain or before.next_number != found.number:
         return None
-    problem = chain_problem(found, before)
+    problem = chain_problem(found, before.chain)
     return _DOUBTS.get(problem) if problem else None

@@ -31,6 +31,7 @@ from ticketctl.aws.retry import FORESTALLED, RetryPolicy
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, last_number, tickets_above, tickets_below
 from ticketctl.cli.errors import InputError
+from ticketctl.ledger.sequence import ends_a_seed, guards_a_seed, is_given_here
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Seed:
             InputError: There was none: the sequence would step back.
         """
         there = get_ticket(self.stack, self.project_id, self.last)
-        if there and there.is_external and not there.follows_a_sequence:
+        if there and not (is_given_here(there.kind) or guards_a_seed(there.kind)):
             # Numbers that were imported or reserved by hand do not say.
             return int(there.fields.get(RESERVED_AFTER, self.last))
         raise InputError(
@@ -111,10 +112,10 @@ class Seed:
         end, above = 0, self.last
         following: list[int] = []
         for item in tickets_below(self.stack, self.project_id, self.last):
-            if not item.is_external:
+            if is_given_here(item.kind):
                 end = item.number
                 break
-            if item.ends_a_seed and item.number + 1 < above:
+            if ends_a_seed(item.kind) and item.number + 1 < above:
                 following.append(item.number + 1)
             above = item.number
         if end + 1 < above:
@@ -159,6 +160,6 @@ def given_between(stack: System, project_id: str, low: int, high: int) -> Iterat
     for ticket in tickets_above(stack, project_id, low):
         if ticket.number >= high:
             return
-        if not ticket.is_external:
+        if is_given_here(ticket.kind):
             yield from range(low + 1, ticket.number + 1)
         low = ticket.number

@@ -8,15 +8,17 @@ from shlex import quote
 
 from ticket_numbering.contract.dynamodb_items import record_id
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.aws import HIGHEST
-from ticketctl.aws.items import KeyRecord, Ticket, key_record
+from ticketctl.aws.items import key_record
 from ticketctl.aws.stack import System
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import program
+from ticketctl.ledger import HIGHEST
+from ticketctl.ledger.item import Item
+from ticketctl.ledger.record import KeyRecord, MalformedRecord
 
 
-def find_ticket(stack: System, project_id: str, number: int) -> Ticket:
+def find_ticket(stack: System, project_id: str, number: int) -> Item:
     """Return a ticket.
 
     Raises:
@@ -33,13 +35,13 @@ def find_ticket(stack: System, project_id: str, number: int) -> Ticket:
 
 def latest_tickets(
     stack: System, project_id: str, limit: int, before: int | None
-) -> list[Ticket]:
+) -> list[Item]:
     """Return a project's latest tickets, newest first, and one more than the limit."""
     found = tickets_below(stack, project_id, before or HIGHEST + 1, page=limit + 1)
     return [*islice(found, limit + 1)]
 
 
-def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
+def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Item]:
     """Return the record of a request, and its ticket.
 
     Raises:
@@ -59,6 +61,8 @@ def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Ticket]:
             f"--key {quote(key.idempotency_key)}"
         )
     record = key_record(answer["Item"])
+    if isinstance(record, MalformedRecord):
+        raise NotThereError(str(record))
     found = get_ticket(stack, record.project_id, record.number)
     if found and found.idempotency_key == record.idempotency_key:
         return record, found

@@ -14,8 +14,9 @@ from ticket_numbering.contract.dynamodb_items import (
     SALT,
     STATUS,
 )
-from ticketctl.aws.items import Ticket, json_values
+from ticketctl.aws.items import json_values
 from ticketctl.cli.output import console, print_table_whole, printable, visible
+from ticketctl.ledger.item import Item
 
 # The order in which fields are printed; others stand between these and the last.
 _FIRST: Final = ("project_id", NUMBER, "title", STATUS, "priority", ASSIGNED_AT)
@@ -26,7 +27,7 @@ _WIDE: Final = 76
 """Columns of a terminal on which no date need be folded."""
 
 
-def ticket_json(ticket: Ticket) -> dict[str, Any]:
+def ticket_json(ticket: Item) -> dict[str, Any]:
     """Return a ticket for scripts."""
     return {"ticket_key": ticket.ticket_key} | json_values(ticket.fields)
 
@@ -50,7 +51,7 @@ def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> No
                 label = ""
 
 
-def print_tickets(tickets: Iterable[Ticket]) -> None:
+def print_tickets(tickets: Iterable[Item]) -> None:
     """Print tickets as a table, a row each."""
     names = (NUMBER, ASSIGNED_AT, "priority", "title", STATUS)
     table = Table()

@@ -36,10 +36,10 @@ from ticket_numbering.contract.dynamodb_items import ERASED, EXTERNAL, VOIDED
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_checked, audit_tables
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.aws import HIGHEST
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError
+from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.chain import ERASED_TITLE
 from ticketctl.ledger.database import Numbers
 from ticketctl.ledger.findings import Finding, Kind

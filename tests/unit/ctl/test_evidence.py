@@ -226,12 +226,10 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
 BESIDE: Final = {
     "date": [Kind.MISDATED],
     "disguised": [Kind.CHANGED],
-    "reserved-with-text": [Kind.DIFFERING],
 }
 """The findings beside that of the page."""
 
 ONE_WAY: Final = {
-    "reserved-with-text": {Kind.DIFFERING},
     "project-removed": {Kind.NO_TICKETS},
     "nobody-knew": {Kind.NO_TICKETS},
 }

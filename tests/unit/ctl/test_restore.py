@@ -21,10 +21,11 @@ from tests.support.stage import Stage, line
 from ticket_numbering.contract.dynamodb_items import RESERVED_UP_TO, TIMES
 from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.items import Ticket, json_values, plain
+from ticketctl.aws.items import json_values, plain
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import Status
 from ticketctl.importing.reserved import PuttingBack
+from ticketctl.ledger.item import parse
 
 EARLIER, LATER = range(3, 7), range(7, 13)
 """Numbers that the worker gives before and after the restored second; 1, 2 imported."""
@@ -634,7 +635,7 @@ class TestReserved:
         item = json_values(plain(stage.seed(9).item(9)))
         before = stage.tickets()
 
-        put = PuttingBack(stage, RetryPolicy()).put_all([Ticket("PROJ", 9, item)])
+        put = PuttingBack(stage, RetryPolicy()).put_all([parse(item)])
 
         assert not [*put]
         assert stage.tickets() == before

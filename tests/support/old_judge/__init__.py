@@ -1,0 +1,1 @@
+"""The judge of before, beside the new one for one commit."""

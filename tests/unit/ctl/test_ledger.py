@@ -1,0 +1,311 @@
+"""Items are parsed once into their kinds, and one judge says what is wrong."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.support.builders import ASSIGNED_AT
+from ticket_numbering.allocation.block import Block
+from ticket_numbering.contract import dynamodb_items
+from ticket_numbering.contract.dynamodb_items import EXTERNAL, RESERVED
+from ticket_numbering.contract.head import Head
+from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticketctl.aws.items import plain, serialized
+from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.item import Item, ItemKind, Malformed, parse
+from ticketctl.ledger.judge import Window, judge, new_findings
+from ticketctl.ledger.record import KeyRecord
+
+SEED = {"status": RESERVED, "origin": EXTERNAL}
+
+
+def number_of(number: object, **more: Any) -> dict[str, Any]:
+    return {"project_id": "A", "number": number, **more}
+
+
+def ticket_of(number: object, **more: Any) -> dict[str, Any]:
+    own = {"idempotency_key": f"k-{number}", "title": "t", "priority": "medium"}
+    return number_of(number, **own, assigned_at=ASSIGNED_AT, **more)
+
+
+KINDS: dict[ItemKind, list[dict[str, Any]]] = {
+    ItemKind.NUMBERED: [
+        ticket_of(5),
+        ticket_of(5, chain="v1:x"),
+        ticket_of(5, status=3),
+    ],
+    ItemKind.VOIDED: [ticket_of(5, status="voided")],
+    ItemKind.ERASED: [ticket_of(5, status="erased")],
+    ItemKind.IMPORTED: [
+        ticket_of(5, origin=EXTERNAL),
+        ticket_of(5, origin=EXTERNAL, status="erased"),
+        ticket_of(5, origin="?"),
+    ],
+    ItemKind.IMPORTED_GUARD: [ticket_of(5, origin=EXTERNAL, reserved_up_to=6)],
+    ItemKind.IMPORTED_END: [ticket_of(5, origin=EXTERNAL, reserved_up_to=5)],
+    ItemKind.GUARD: [number_of(5, **SEED, reserved_up_to=6)],
+    ItemKind.END: [number_of(5, **SEED, reserved_up_to=5)],
+    ItemKind.RESERVED: [
+        number_of(5, **SEED),
+        number_of(5, **SEED, reserved_up_to=4),
+        number_of(5, **SEED, reserved_up_to=True),
+        number_of(5, **SEED, reserved_up_to="6"),
+        number_of(5, **SEED, chain="damaged"),
+    ],
+    ItemKind.LOST: [number_of(5, **SEED, reserved_up_to=5, chain="v1:x")],
+    ItemKind.MALFORMED: [
+        number_of(5),
+        number_of(5, status=RESERVED),
+        number_of(5, **SEED, title="t"),
+        number_of(5, **SEED, salt="s"),
+        ticket_of(0),
+        ticket_of(10**18),
+        ticket_of(5) | {"idempotency_key": "with a blank"},
+        ticket_of(5) | {"idempotency_key": None},
+        ticket_of(5) | {"number": 5.5},
+    ],
+}
+"""Attributes, by the kind of the item that they are."""
+
+
+class TestKinds:
+    """An item is parsed once; what it is decides, and no attribute any more."""
+
+    def test_item_is_of_the_kind_that_its_attributes_say(self) -> None:
+        kinds = {
+            kind: {parse(fields).kind for fields in items}
+            for kind, items in KINDS.items()
+        }
+
+        assert kinds == {kind: {kind} for kind in ItemKind}
+
+    def test_item_of_a_table_is_of_the_kind_of_its_exported_line(self) -> None:
+        """DynamoDB's numbers are decimal, those of JSON are not."""
+        lines = [
+            fields
+            for items in KINDS.values()
+            for fields in items
+            if not isinstance(fields["number"], float)
+        ]
+
+        kinds = [parse(plain(serialized(fields))).kind for fields in lines]
+
+        assert kinds == [parse(fields).kind for fields in lines]
+
+    def test_malformed_item_takes_its_number_if_it_can_be_one(self) -> None:
+        items = [parse(number_of(number)) for number in (0, 1, 10**18 - 1, 10**18)]
+
+        assert {type(item) for item in items} == {Malformed}
+        assert [item.has_number for item in items] == [False, True, True, False]
+
+
+OPEN = {ItemKind.IMPORTED, ItemKind.IMPORTED_GUARD, ItemKind.GUARD, ItemKind.RESERVED}
+"""The kinds behind which another system's numbers may follow."""
+BASELINES = {ItemKind.IMPORTED, ItemKind.IMPORTED_END, ItemKind.END, ItemKind.RESERVED}
+"""The kinds before which another system's numbers may be."""
+
+
+class TestHoles:
+    """Missing numbers are explained by the items below and above them, or are not."""
+
+    @pytest.mark.parametrize("above", ItemKind)
+    @pytest.mark.parametrize("below", [None, *ItemKind])
+    def test_hole_is_explained_by_external_items_on_both_sides(
+        self, below: ItemKind | None, above: ItemKind
+    ) -> None:
+        under = [] if below is None else [moved(KINDS[below][0], 2)]
+        items = [*under, moved(KINDS[above][0], 5)]
+
+        found = judge(Window("A", items, below=parse(ticket_of(1)) if under else None))
+
+        kind = None
+        if above in BASELINES:
+            kind = None if below in OPEN else Kind.UNFINISHED_SEED
+        elif not (above is ItemKind.MALFORMED and below in OPEN):
+            kind = Kind.GAP
+        missing = (3, 4) if under else (1, 4)
+        holes = {one for one in found if one.recorded is None and one.kind in HOLES}
+        assert holes == ({Finding(kind, "A", missing)} if kind else set())
+
+    @pytest.mark.parametrize("kind", [ItemKind.GUARD, ItemKind.IMPORTED_GUARD])
+    def test_guard_without_its_end_is_an_unfinished_seed(self, kind: ItemKind) -> None:
+        """A worker takes the number behind it."""
+        guard = parse(KINDS[kind][0] | {"number": 2, "reserved_up_to": 9})
+        below = parse(ticket_of(1))
+        end = parse(number_of(9, **SEED, reserved_up_to=9))
+
+        alone, finished, elsewhere = (
+            judge(Window("A", items, below, last=last))
+            for items, last in (([guard], 0), ([guard, end], 0), ([guard], 9))
+        )
+
+        assert alone == [Finding(Kind.UNFINISHED_SEED, "A", (2, 2), recorded=9)]
+        assert finished == elsewhere == []
+        assert "seed A --last 9;" in str(alone[0])
+
+
+HOLES = {Kind.GAP, Kind.UNFINISHED_SEED}
+
+
+def moved(fields: dict[str, Any], number: int) -> Item:
+    """Return the item of these attributes at another number, with its seed."""
+    end = fields.get("reserved_up_to")
+    more = {"reserved_up_to": end - 5 + number} if type(end) is int else {}
+    return parse(fields | {"number": number} | more)
+
+
+def chained(*numbers: int) -> tuple[list[Item], dict[RequestKey, KeyRecord | None]]:
+    """Return tickets as the worker numbers them, and the records of their keys."""
+    requests = [
+        CreateTicket(project_id="A", idempotency_key=f"k-{number}", title="t")
+        for number in range(1, max(numbers) + 1)
+    ]
+    block = Block.of(Head(), requests, ASSIGNED_AT, lambda: "s" * 22)
+    items: list[Item] = []
+    records: dict[RequestKey, KeyRecord | None] = {}
+    for request, assignment, salt in block.tickets:
+        if assignment.number in numbers:
+            items.append(parse(dynamodb_items.ticket_item(request, assignment, salt)))
+            fields = dynamodb_items.key_item(request.key, assignment, None)
+            records[request.key] = KeyRecord(*request.key, assignment.number, fields)
+    return items, records
+
+
+def window(*numbers: int, **more: Any) -> Window:
+    items, records = chained(*numbers)
+    return Window("A", items, records=records, **more)
+
+
+class TestWindow:
+    """A line may be written only if the tables with it have no new finding."""
+
+    def test_window_is_clean_when_the_worker_wrote_it(self) -> None:
+        assert judge(window(1, 2, 3)) == []
+
+    def test_ticket_in_its_hole_brings_nothing_new_and_ends_the_gap(self) -> None:
+        items, records = chained(1, 2, 3)
+        before = Window("A", [items[0], items[2]], records=records)
+
+        after = before.having(items[1])
+
+        assert kinds_of(before) == [(Kind.GAP, 2, 2), (Kind.KEY_WITHOUT_TICKET, 2)]
+        assert judge(after) == []
+
+    def test_ticket_that_halves_a_gap_brings_nothing_new(self) -> None:
+        items, records = chained(1, 4, 9)
+        before = Window("A", [items[0], items[2]], records=records)
+
+        assert new_findings(judge(before), judge(before.having(items[1]))) == []
+
+    def test_ticket_above_a_hole_is_new(self) -> None:
+        items, records = chained(1, 2, 4)
+        before = Window("A", items[:2], records=records)
+
+        new = new_findings(judge(before), judge(before.having(items[2])))
+
+        assert new == [Finding(Kind.GAP, "A", (3, 3))]
+
+    def test_ticket_of_another_history_breaks_the_one_above(self) -> None:
+        """Its own hash may be right: it covers that of the ticket below."""
+        items, records = chained(1, 2, 3)
+        other = ticket_of(2, origin=EXTERNAL)
+        before = Window("A", [items[0], items[2]], records=records)
+
+        after = before.having(parse(other))
+
+        new = new_findings(judge(before), judge(after))
+        assert {one.kind for one in new} == {
+            *(Kind.CHANGED, Kind.DIFFERING),
+        }
+
+    def test_number_that_another_key_s_record_names_is_taken(self) -> None:
+        items, records = chained(1, 2)
+        [own, other] = records
+        named = {own: records[own], other: records[other]}
+        before = Window("A", items[:1], records=named)
+        foreign = parse(ticket_of(2) | {"idempotency_key": "k-9"})
+
+        new = new_findings(judge(before), judge(before.having(foreign)))
+
+        assert (Kind.GIVEN_TWICE, (2,)) in {(one.kind, one.numbers) for one in new}
+
+    def test_second_ticket_of_a_key_is_new(self) -> None:
+        items, records = chained(1, 2)
+        second = parse(ticket_of(3) | {"idempotency_key": "k-1"})
+        before = Window("A", items, records=records)
+
+        new = new_findings(judge(before), judge(before.having(second)))
+
+        assert new == [Finding(Kind.DUPLICATE, "A", (1, 3), "k-1")]
+
+    def test_item_elsewhere_is_the_ticket_of_a_record(self) -> None:
+        """A window need not have the ticket that a record names."""
+        items, records = chained(1, 2)
+        second = parse(ticket_of(3) | {"idempotency_key": "k-1"})
+
+        found = judge(
+            Window("A", [second], items[1], records=records, others={1: items[0]})
+        )
+
+        assert Finding(Kind.DUPLICATE, "A", (1, 3), "k-1") in found
+
+    def test_malformed_item_is_new_once(self) -> None:
+        wrong = parse(number_of(2))
+        before = window(1)
+        after = before.having(wrong)
+
+        new = new_findings(judge(before), judge(after))
+
+        assert [one.item for one in new] == ["the ticket A, 2"]
+        assert new_findings(judge(after), judge(after)) == []
+
+    def test_changed_text_is_one_finding(self) -> None:
+        """The record of its key need not say it, too."""
+        items, records = chained(1, 2)
+        changed = parse({**items[1].fields, "title": "other"})
+
+        found = judge(Window("A", [items[0], changed], records=records))
+
+        assert found == [Finding(Kind.CHANGED, "A", (2, 2))]
+
+    def test_first_item_is_judged_by_the_one_below_it(self) -> None:
+        items, records = chained(1, 2, 3)
+
+        assert judge(Window("A", items[1:], items[0], records=records)) == []
+        without = judge(Window("A", items[1:], records=records))
+        assert (Kind.GAP, (1, 1)) in {(one.kind, one.numbers) for one in without}
+
+
+class TestNewFindings:
+    """A finding is new if it names a number that none of its kind named before."""
+
+    @pytest.mark.parametrize(
+        ("before", "after", "new"),
+        [
+            ([(2, 9)], (3, 8), 0),
+            ([(2, 9)], (2, 9), 0),
+            ([(2, 9)], (2, 10), 1),
+            ([(2, 9)], (1, 9), 1),
+            ([(2, 5), (6, 9)], (2, 9), 0),
+            ([(6, 9), (2, 5)], (2, 9), 0),
+            ([(2, 5), (7, 9)], (2, 9), 1),
+            ([], (2, 2), 1),
+        ],
+    )
+    def test_range_is_new_when_it_is_not_within_the_ranges_before(
+        self, before: Sequence[tuple[int, int]], after: tuple[int, int], new: int
+    ) -> None:
+        gaps = [Finding(Kind.GAP, "A", ends) for ends in before]
+        gap = Finding(Kind.GAP, "A", after)
+
+        assert len(new_findings(gaps, [gap])) == new
+
+    def test_kind_of_a_finding_counts(self) -> None:
+        gap, seed = (Finding(kind, "A", (2, 3)) for kind in sorted(HOLES))
+
+        assert new_findings([gap], [seed]) == [seed]
+
+
+def kinds_of(window: Window) -> list[tuple[Any, ...]]:
+    return [(finding.kind, *finding.numbers) for finding in judge(window)]

@@ -1,0 +1,160 @@
+"""The judge: items of a project in ascending order in, findings out. It reads nothing.
+
+The audit judges the tables; a command that writes an item judges the tables with it in
+its place, and writes it only if that brings no new finding.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ticket_numbering.contract.dynamodb_items import FINGERPRINT
+from ticket_numbering.contract.messages import RequestKey
+from ticketctl.ledger.agreement import record_problems, ticket_problems
+from ticketctl.ledger.findings import RANGES, Finding, Kind, Range
+from ticketctl.ledger.item import Item, Malformed, Ticket
+from ticketctl.ledger.record import KeyRecord
+from ticketctl.ledger.sequence import SequenceCheck, guards_a_seed, hole
+
+
+@dataclass(frozen=True)
+class Window:
+    """Items of a project, and all that the rules ask about them."""
+
+    project_id: str
+    items: Sequence[Item]
+    """In ascending order."""
+    below: Item | None = None
+    """The item below the first one: it is known, and no finding is about it alone."""
+    last: int = 0
+    """The project's highest number, if it is not among the items."""
+    records: Mapping[RequestKey, KeyRecord | None] = field(default_factory=dict)
+    """The records of the tickets' keys, and those that name the items' numbers.
+
+    None is one that is missing; a key that is not here is not judged.
+    """
+    others: Mapping[int, Item] = field(default_factory=dict)
+    """Other items that the records name, by their numbers."""
+
+    def having(self, item: Item, record: KeyRecord | None = None) -> "Window":
+        """Return it with an item in its place, and with the record of its key."""
+        others = [one for one in self.items if one.number != item.number]
+        items = sorted([*others, item], key=lambda one: one.number)
+        records = dict(self.records)
+        if record:
+            records[record.key] = record
+        return replace(self, items=items, records=records)
+
+    def item(self, number: int) -> Item | None:
+        """Return the item of a number, as far as it is known."""
+        known = [self.below, *self.items] if self.below else self.items
+        there = (item for item in known if item.number == number)
+        return next(there, self.others.get(number))
+
+
+def judge(window: Window) -> list[Finding]:
+    """Return the findings about a window's items and their records."""
+    findings: list[Finding] = []
+    guards: list[Range] = []
+    check, below, kind = SequenceCheck(), 0, None
+    if window.below:
+        below, kind = window.below.number, window.below.kind
+        check.before = window.below.head
+    for item in window.items:
+        if item.number > below + 1 and (missing := hole(kind, item.kind)):
+            ends = below + 1, item.number - 1
+            findings.append(Finding(missing, window.project_id, ends))
+        is_judged = check.follow(item)
+        findings += _of_item(window, item, is_judged=is_judged)
+        below, kind = item.number, item.kind
+        if guards_a_seed(item.kind):
+            guards.append((item.number, item.seed_end))
+    for guard in guards:
+        findings += unfinished(window.project_id, guard, max(below, window.last))
+    findings += [
+        Finding(problem, window.project_id, ends) for problem, ends in check.suspects()
+    ]
+    return [*findings, *_of_other_records(window)]
+
+
+def new_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that name a number that none of their kind named before."""
+    known: dict[Kind, list[Range]] = defaultdict(list)
+    items = set[str]()
+    for finding in before:
+        known[finding.kind] += ranges_of(finding)
+        items.add(finding.item)
+    return [
+        finding
+        for finding in after
+        if finding.item not in items
+        or not all(_is_within(ends, known[finding.kind]) for ends in ranges_of(finding))
+    ]
+
+
+def ranges_of(finding: Finding) -> list[Range]:
+    """Return the numbers that a finding names, as ranges."""
+    if finding.kind in RANGES:
+        first, last = finding.numbers
+        return [(first, last)]
+    return [(number, number) for number in finding.numbers]
+
+
+def malformed(item: Malformed) -> Finding:
+    """Return the finding about a malformed item of the tickets' table."""
+    name = f"the ticket {item.project_id}, {item.fields['number']}"
+    return Finding(Kind.MALFORMED, item.project_id, item=name)
+
+
+def unfinished(project_id: str, guard: Range, last: int) -> Iterator[Finding]:
+    """Yield the finding about the guard of a seed whose end is not there.
+
+    The end is the first to be reserved; without it a worker takes the numbers between.
+    One below the last number is in a gap, or has an item.
+
+    Args:
+        project_id: The project.
+        guard: The guard's number, and that of the end.
+        last: The project's highest number.
+    """
+    number, end = guard
+    if end > last:
+        ends = number, number
+        yield Finding(Kind.UNFINISHED_SEED, project_id, ends, recorded=end)
+
+
+def _of_item(window: Window, item: Item, *, is_judged: bool) -> Iterator[Finding]:
+    """Yield the findings about an item alone, and about the record of its key.
+
+    Args:
+        window: The items around it.
+        item: The item.
+        is_judged: Whether the chain judges its text, and not the record, too.
+    """
+    if isinstance(item, Malformed):
+        yield malformed(item)
+    if not isinstance(item, Ticket):
+        return
+    if item.key in window.records:
+        record = window.records[item.key]
+        named = window.item(record.number) if record else None
+        for finding in ticket_problems(item, record, named):
+            if not (is_judged and finding.detail == FINGERPRINT):
+                yield finding
+
+
+def _of_other_records(window: Window) -> Iterator[Finding]:
+    """Yield the findings about records of keys that no ticket here has."""
+    own = {item.key for item in window.items if isinstance(item, Ticket)}
+    for key, record in window.records.items():
+        if record and key not in own:
+            yield from record_problems(record, window.item(record.number))
+
+
+def _is_within(ends: Range, known: Iterable[Range]) -> bool:
+    """Return whether ranges together have every number of one."""
+    first, last = ends
+    for low, high in sorted(known):
+        if low <= first <= high:
+            first = high + 1
+    return first > last

@@ -1,0 +1,188 @@
+"""The rules of a sequence: what an item says about the numbers around it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, assert_never
+
+from ticket_numbering.contract.chain import MAX_AHEAD
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, CHAIN
+from ticket_numbering.contract.field_types import moment_of
+from ticket_numbering.contract.head import Head
+from ticketctl.ledger.chain import chain_problem, is_uncovered, of_erased, text_of
+from ticketctl.ledger.findings import Kind, Range
+from ticketctl.ledger.item import Item, ItemKind, Ticket
+
+_JUDGED: Final = {Kind.CHANGED, Kind.NOT_VERIFIABLE}
+
+
+def explains_below(kind: ItemKind) -> bool:
+    """Return whether the numbers right before it may be external, without items.
+
+    A number that a worker gave, or a seed took from it, has all before it.
+    """
+    match kind:
+        case ItemKind.IMPORTED | ItemKind.IMPORTED_END:
+            return True
+        case ItemKind.END | ItemKind.RESERVED:
+            return True
+        case ItemKind.NUMBERED | ItemKind.VOIDED | ItemKind.ERASED | ItemKind.LOST:
+            return False
+        case ItemKind.GUARD | ItemKind.IMPORTED_GUARD | ItemKind.MALFORMED:
+            return False
+        case _:
+            assert_never(kind)
+
+
+def explains_above(kind: ItemKind) -> bool:
+    """Return whether the numbers right behind it may be external, without items.
+
+    A lost ticket was numbered here, and a worker may go on behind the end of a seed.
+    """
+    match kind:
+        case ItemKind.IMPORTED | ItemKind.IMPORTED_GUARD:
+            return True
+        case ItemKind.GUARD | ItemKind.RESERVED:
+            return True
+        case ItemKind.NUMBERED | ItemKind.VOIDED | ItemKind.ERASED | ItemKind.LOST:
+            return False
+        case ItemKind.END | ItemKind.IMPORTED_END | ItemKind.MALFORMED:
+            return False
+        case _:
+            assert_never(kind)
+
+
+def is_given_here(kind: ItemKind) -> bool:
+    """Return whether a worker gave the number, as far as the item says."""
+    match kind:
+        case ItemKind.NUMBERED | ItemKind.VOIDED | ItemKind.ERASED | ItemKind.MALFORMED:
+            return True
+        case ItemKind.IMPORTED | ItemKind.IMPORTED_GUARD | ItemKind.IMPORTED_END:
+            return False
+        case ItemKind.GUARD | ItemKind.END | ItemKind.RESERVED | ItemKind.LOST:
+            return False
+        case _:
+            assert_never(kind)
+
+
+def ends_a_seed(kind: ItemKind) -> bool:
+    """Return whether a worker may write the number right behind an external one."""
+    return kind in {ItemKind.END, ItemKind.IMPORTED_END, ItemKind.LOST}
+
+
+def guards_a_seed(kind: ItemKind) -> bool:
+    """Return whether a seed took the number because a worker may have held it."""
+    return kind in {ItemKind.GUARD, ItemKind.IMPORTED_GUARD}
+
+
+def hole(below: ItemKind | None, above: ItemKind) -> Kind | None:
+    """Return the finding about numbers that are missing between two items.
+
+    Args:
+        below: The kind of the item below them; None if there is none.
+        above: That of the item above them.
+
+    Returns:
+        The kind of the finding; None if both items explain the numbers.
+    """
+    is_external = explains_below(above)
+    # A malformed item among external numbers is the finding, and not its neighbours.
+    is_open = below is not None and explains_above(below)
+    if is_open and (is_external or above is ItemKind.MALFORMED):
+        return None
+    return Kind.UNFINISHED_SEED if is_external else Kind.GAP
+
+
+@dataclass
+class SequenceCheck:
+    """Follows a project's items in ascending order, and keeps runs of suspects.
+
+    Of all items it keeps the last one's head, so its memory grows with the runs alone.
+    """
+
+    before: Head = field(default_factory=Head)
+    runs: dict[Kind, list[Range]] = field(default_factory=lambda: defaultdict(list))
+    """The first and the last number of tickets with a problem, by its kind."""
+    unlinked: list[Range] = field(default_factory=list)
+    """Tickets right behind a missing one, whose hash theirs may cover; no problem."""
+    is_out_of_order: bool = False
+    """Whether an item came late: DynamoDB promises no order of a scan."""
+
+    def follow(self, item: Item) -> bool:
+        """Take the next item; return whether its text is for the chain to judge.
+
+        A changed text counts once, and not as a difference from the key's record too.
+        """
+        if item.number <= self.before.number:
+            self.is_out_of_order = True
+            return False
+        is_next = item.number == self.before.number + 1
+        fit: Kind | None = None
+        if isinstance(item, Ticket):
+            before = self.before if is_next else Head()
+            fit = chain_problem(item, before.chain) if CHAIN in item.fields else None
+            for kind in problems(item, before, fit):
+                is_unlinked = kind is Kind.CHANGED and not is_next
+                runs = self.unlinked if is_unlinked else self.runs[kind]
+                _add(runs, self._place_of(kind, item))
+        self.before = item.head
+        return is_next and fit in _JUDGED
+
+    @property
+    def suspect_count(self) -> int:
+        """The count of runs."""
+        return sum(map(len, self.runs.values())) + len(self.unlinked)
+
+    def suspects(self) -> Iterator[tuple[Kind, Range]]:
+        """Yield the runs."""
+        for kind, runs in self.runs.items():
+            for ends in runs:
+                yield kind, ends
+
+    def _place_of(self, kind: Kind, item: Ticket) -> int:
+        """Return the number that a problem names: the item's, or the one before it.
+
+        Of two dates in the wrong order the first is wrong if no worker writes its form,
+        or follows a date so far ahead.
+        """
+        if kind is not Kind.MISDATED:
+            return item.number
+        date = moment_of(self.before.assigned_at)
+        after = moment_of(item.fields.get(ASSIGNED_AT))
+        is_wrong = date is None or (after is not None and date - after > MAX_AHEAD)
+        return item.number - is_wrong
+
+
+def _add(runs: list[Range], number: int) -> None:
+    """Add a number to the last run, or begin one."""
+    if runs and number - runs[-1][1] <= 1:
+        runs[-1] = runs[-1][0], number
+    else:
+        runs.append((number, number))
+
+
+def problems(ticket: Ticket, before: Head, fit: Kind | None) -> Iterator[Kind]:
+    """Yield the problems of a ticket behind the item before it.
+
+    A date that runs against the one before it is a problem of either ticket. Without an
+    item of the number before it, the head is empty.
+
+    Args:
+        ticket: The ticket.
+        before: The item before it.
+        fit: Why its hash does not fit, if it does not.
+    """
+    if ticket.is_erased:
+        yield from of_erased(ticket)
+    if CHAIN not in ticket.fields:
+        return
+    if not is_given_here(ticket.kind):
+        yield Kind.CHAINED_EXTERNAL
+    elif is_uncovered(ticket):
+        yield Kind.NOT_VERIFIABLE
+    # Dates of the one form that the worker writes sort as texts.
+    date = text_of(ticket, ASSIGNED_AT)
+    if date is not None and date < (before.assigned_at or ""):
+        yield Kind.MISDATED
+    if fit:
+        yield fit
