@@ -1,1 +1,0 @@
-"""The judge of before, beside the new one for one commit."""
