@@ -28,7 +28,7 @@ AXIOMS: Final[Sequence[Axiom]] = (
     Axiom(
         "A transaction takes effect as a whole, and only if all of its conditions hold "
         "at that moment.",
-        "a block and an import are one step each",
+        "a block, an import and a line that goes back are one step each",
         _GUIDE,
     ),
     Axiom(
@@ -49,7 +49,8 @@ AXIOMS: Final[Sequence[Axiom]] = (
     ),
     Axiom(
         "A query returns the highest item of one moment, but for blocks just decided.",
-        "above what it shows there may be tickets, and no external item",
+        "above what it shows there may be tickets, and no item that an operator put, "
+        "but where nothing was",
         f"our reading of what is {_GUIDE}",
     ),
 )
@@ -60,7 +61,8 @@ OUT: Final[Sequence[str]] = (
     "texts, fingerprints and salts: a chain covers a number, its key and its link",
     "several requests of one key in a batch, and their caps",
     "the moment between the loss of a ticket and its reserved item",
-    "a lost ticket whose chain nobody knows, restores, writers in other Regions",
+    "tables that go back in time, of which workers still know the later numbers",
+    "a lost ticket whose chain nobody knows, writers in other Regions",
     "how the code reads the reasons of a cancellation: tests enumerate them",
 )
 """What the model leaves out."""

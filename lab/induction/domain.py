@@ -50,6 +50,10 @@ class Domain:
         """Return a new constant."""
         return z3.Const(f"{kind}{next(self.serial)}", self.sorts[kind])
 
+    def fresh_hash(self) -> Term:
+        """Return a new constant: a hash."""
+        return z3.Const(f"hash{next(self.serial)}", HASH)
+
     def function(self, *kinds: Any) -> Any:
         """Return a new function from kinds to a kind, or to a sort of Z3."""
         sorts = [self.sorts.get(kind, kind) for kind in kinds]

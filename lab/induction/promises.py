@@ -28,11 +28,14 @@ def _of_state(name: str, holds: invariant.Property) -> Promise:
 
 
 def _gapless(before: State, s: State, d: Domain, rules: Rules) -> Term:
-    """A ticket comes after the number before it: a ticket's, or a seed's end."""
+    """A ticket comes after the number before it: a ticket's, or a seed's end.
+
+    One that a restore puts back was given before.
+    """
 
     def follows(n: Term) -> Term:
         end = z3.And(s.external(n - 1), s.ends(n - 1))
-        is_new = z3.And(s.ticket(n), z3.Not(before.ticket(n)))
+        is_new = z3.And(s.ticket(n), z3.Not(before.ticket(n)), z3.Not(s.back(n)))
         return z3.Implies(is_new, z3.Or(n == 1, s.given(n - 1), end))
 
     return d.every([NUMBER], follows)
@@ -43,7 +46,7 @@ def _a_number_stays(before: State, s: State, d: Domain, rules: Rules) -> Term:
 
     def stays(n: Term) -> Term:
         return z3.Implies(
-            before.ticket(n), z3.And(s.given(n), s.key(n) == before.key(n))
+            before.given(n), z3.And(s.given(n), s.key(n) == before.key(n))
         )
 
     return d.every([NUMBER], stays)
@@ -61,22 +64,28 @@ def _one_number(_: State, s: State, d: Domain, rules: Rules) -> Term:
 
 
 def _nothing_between(_: State, s: State, d: Domain, rules: Rules) -> Term:
-    """A finished seed's gap has no ticket."""
+    """A finished seed's gap has no ticket but those that a restore put there."""
 
     def is_free(m: Term, n: Term) -> Term:
         inside = z3.And(s.finished(m), s.base(m) < n, n < m)
-        return z3.Implies(inside, z3.Not(s.ticket(n)))
+        return z3.Implies(inside, z3.Or(z3.Not(s.ticket(n)), s.back(n)))
 
     return d.every([NUMBER, NUMBER], is_free)
 
 
 def _refusals_stand(before: State, s: State, d: Domain, rules: Rules) -> Term:
-    """A request refused at a cap gets no number up to it, once seeds are finished."""
+    """A request refused at a cap gets no number up to it, once seeds are finished.
+
+    One that a restore puts back had its number before.
+    """
 
     def stands(k: Term, cap: Term) -> Term:
         n = s.record(k)
         is_new = z3.Or(z3.Not(before.refused(k, cap)), before.record(k) != n)
-        contradicts = z3.And(s.refused(k, cap), n > 0, n <= cap, s.ticket(n), is_new)
+        own = z3.Not(s.back(n))
+        contradicts = z3.And(
+            s.refused(k, cap), n > 0, n <= cap, s.ticket(n), is_new, own
+        )
         is_unfinished = z3.And(
             rules.keeps("until a seed is finished"),
             d.some(
@@ -90,7 +99,7 @@ def _refusals_stand(before: State, s: State, d: Domain, rules: Rules) -> Term:
 
 def is_end(s: State, n: Term) -> Term:
     """Return whether a number is a seed's end that was the highest."""
-    return z3.And(s.topped(n), z3.Not(s.lost(n)))
+    return z3.And(s.topped(n), z3.Or(z3.Not(s.lost(n)), s.filled(n)))
 
 
 GAPLESS: Final = Promise("1 gapless and in order", _gapless)

@@ -23,7 +23,7 @@ from induction.promises import (
     OfStep,
     Promise,
 )
-from induction.state import DAY, IDLE, IMPORTED, State
+from induction.state import DAY, IDLE, IMPORTED, NOTHING, State
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,20 @@ RULES: Final[Sequence[Rule]] = (
     Rule("no import over a ticket", A_NUMBER_STAYS, "block jump read_above import"),
     Rule("no import over a key", ONE_NUMBER, "block jump read_above import"),
     Rule("an import below a seed's end", GAPLESS, "import query block"),
+    Rule(
+        "a seed's marks stay",
+        NOTHING_BETWEEN,
+        "jump query read_above import jump look look reserve finish block",
+    ),
+    Rule("an external run end first", GAPLESS, "put_back_external query block"),
+    Rule("the end before what goes back", CHAIN, "block learn put_back block"),
+    Rule(
+        "the next number is reserved", NOTHING_BETWEEN, f"{SEED} put_back learn block"
+    ),
+    Rule("no ticket back over another", A_NUMBER_STAYS, f"{SEED} put_back put_back"),
+    Rule("a lost number to its own ticket", A_NUMBER_STAYS, "block lose put_back"),
+    Rule("no ticket back over a key", ONE_NUMBER, f"{SEED} put_back put_back"),
+    Rule("no ticket back unvouched", CHAIN, f"{SEED} put_back put_back"),
     Rule("no mark without a ticket", GAPLESS, "block mark"),
     Rule("origin stays", GAPLESS, "jump read_above import mark"),
     Rule("no number above its cap", CAPS, "block"),
@@ -140,6 +154,30 @@ PATHS: Final[Mapping[str, Shown]] = {
         *(x.n < x.m, s.ticket(x.m), x.m < s.above(x.o)),
     ],
     "jump look reserve read_above": lambda _, s, x: [_is_inner(s, s.above(x.o))],
+    # A restore into a hole, over a guard, an end, an imported and a lost ticket.
+    f"{SEED} put_back": lambda b, s, x: [
+        *(x.n > 0, s.ticket(x.n), b.kind(x.n) == NOTHING)
+    ],
+    f"block {SEED} learn put_back": lambda b, s, x: [
+        *(s.ticket(x.n), b.external(x.n), z3.Not(b.ends(x.n)), x.n > 1),
+        *(s.external(x.n + 1), z3.Not(b.item(x.n + 1))),
+    ],
+    f"{SEED} query put_back": lambda b, s, x: [
+        *(s.ticket(x.n), b.topped(x.n), z3.Not(b.lost(x.n)), s.seen(x.w) == x.n)
+    ],
+    f"{SEED} read_above import put_back": lambda b, s, x: [
+        *(s.ticket(x.n), b.kind(x.n) == IMPORTED)
+    ],
+    "block learn lose query put_back": lambda b, s, x: [
+        *(s.ticket(x.n), b.lost(x.n), s.seen(x.w) == x.n)
+    ],
+    # Two tickets in a row, the higher one first; a reserved number, and an inner end.
+    f"{SEED} put_back put_back": lambda b, s, x: [
+        *(x.n > 0, s.ticket(x.n), s.ticket(x.n + 1), b.ticket(x.n + 1))
+    ],
+    "jump read_above put_back_external": lambda b, s, x: [
+        *(s.external(x.n), s.ends(x.n), z3.Not(b.item(x.n)))
+    ],
     # Days without a message.
     "block tick": lambda b, s, _: [s.clock() > b.clock() + DAY],
 }

@@ -93,6 +93,16 @@ class State:
     low: Of2 = of(OPERATOR, NUMBER)
     high: Of2 = of(OPERATOR, NUMBER)
     """The stretch between two items in which an operator, reading, saw no other."""
+    covers: Of = of(NUMBER, sort=HASH)
+    """The chain that a ticket's own one covers."""
+    filled: Of = of(NUMBER, sort=BOOLEAN, start=NO)
+    """Whether a restore put the ticket where no worker of this history gave one."""
+    kept: Of = of(NUMBER, sort=BOOLEAN, start=NO)
+    """Whether a restore put the ticket in the place of an external item."""
+    over: Of = of(NUMBER)
+    """The seed's end up to which a ticket was filled in."""
+    under: Of = of(NUMBER)
+    """The last number of the old sequence below a ticket that was filled in."""
     expired: Of = of(KEY, sort=BOOLEAN, start=NO)
     """Whether a key's record was ever deleted."""
     cap: Of = of(NUMBER)
@@ -121,6 +131,14 @@ class State:
     def keyed(self, n: Term) -> Term:
         """Whether a request has the number."""
         return z3.Or(self.given(n), self.kind(n) == IMPORTED)
+
+    def back(self, n: Term) -> Term:
+        """Whether a restore put the ticket back."""
+        return z3.Or(self.filled(n), self.kept(n))
+
+    def placed(self, n: Term) -> Term:
+        """Whether an operator's item is there, which no query misses."""
+        return z3.Or(self.external(n), z3.And(self.ticket(n), self.kept(n)))
 
     def head(self, n: Term) -> Term:
         """Whether a worker can hold the number."""

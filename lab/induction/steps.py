@@ -79,7 +79,7 @@ def put2(of: Of2, who: Term, values: Callable[[Term], Term]) -> Of2:
 def query(s: State, d: Domain, rules: Rules) -> Step:
     """A worker reads the highest item: axiom 5."""
     w, v = d.fresh(WORKER), d.fresh(NUMBER)
-    is_highest = d.every([NUMBER], lambda n: z3.Implies(n > v, z3.Not(s.external(n))))
+    is_highest = d.every([NUMBER], lambda n: z3.Implies(n > v, z3.Not(s.placed(n))))
     guard = z3.And(
         z3.Or(v == 0, s.item(v)), v >= 0, rules.keep("consistent read", is_highest)
     )
@@ -128,8 +128,10 @@ def block(s: State, d: Domain, rules: Rules) -> Step:
         left_out = z3.And(rules.drops("each ticket with its key"), is_last)
         return z3.And(inside(n), keys(n) == k, z3.Not(left_out))
 
+    def covered(n: Term) -> Term:
+        return z3.If(n == first, s.seen_chain(w), chains(n - 1))
+
     def each(n: Term) -> Term:
-        before = z3.If(n == first, s.seen_chain(w), chains(n - 1))
         return z3.Implies(
             inside(n),
             z3.And(
@@ -137,7 +139,7 @@ def block(s: State, d: Domain, rules: Rules) -> Step:
                 rules.keep("a key if it has no record", s.record(keys(n)) == 0),
                 rules.keep("no number above its cap", n <= caps(n)),
                 places(keys(n)) == n,
-                chains(n) == d.hash(before, keys(n), n),
+                chains(n) == d.hash(covered(n), keys(n), n),
             ),
         )
 
@@ -151,12 +153,15 @@ def block(s: State, d: Domain, rules: Rules) -> Step:
         rules.keep("clocks within a day", clocks),
         now >= 0,
     )
-    start = z3.If(z3.And(head > 0, s.given(head)), s.start(head), head)
+    is_run = z3.And(head > 0, s.given(head), z3.Not(s.filled(head)))
+    start = z3.If(is_run, s.start(head), head)
+
     after = replace(
         s,
         kind=lambda n: z3.If(inside(n), TICKET, s.kind(n)),
         key=lambda n: z3.If(inside(n), keys(n), s.key(n)),
         chain=lambda n: z3.If(inside(n), chains(n), s.chain(n)),
+        covers=lambda n: z3.If(inside(n), covered(n), s.covers(n)),
         date=lambda n: z3.If(inside(n), date, s.date(n)),
         cap=lambda n: z3.If(inside(n), caps(n), s.cap(n)),
         start=lambda n: z3.If(inside(n), start, s.start(n)),
@@ -188,8 +193,8 @@ def refuse(s: State, d: Domain, rules: Rules) -> Step:
 def jump(s: State, d: Domain, rules: Rules) -> Step:
     """A seed's first put: its last number, if it is free, wherever that is by now."""
     o, n, m = d.fresh(OPERATOR), d.fresh(NUMBER), d.fresh(NUMBER)
-    is_top = d.every([NUMBER], lambda x: z3.Implies(x > n, z3.Not(s.external(x))))
-    others = z3.And(m > n, s.external(m))
+    is_top = d.every([NUMBER], lambda x: z3.Implies(x > n, z3.Not(s.placed(x))))
+    others = z3.And(m > n, s.placed(m))
     after = replace(
         s,
         kind=put(s.kind, n, RESERVED),
@@ -222,7 +227,7 @@ def look(s: State, d: Domain, rules: Rules) -> Step:
     o, v = d.fresh(OPERATOR), d.fresh(NUMBER)
     top = s.cursor(o)
     between = d.every(
-        [NUMBER], lambda n: z3.Implies(z3.And(v < n, n < top), z3.Not(s.external(n)))
+        [NUMBER], lambda n: z3.Implies(z3.And(v < n, n < top), z3.Not(s.placed(n)))
     )
     is_old = z3.Or(v == 0, s.ticket(v))
     is_open = z3.Or(is_old, z3.And(rules.keeps("every end is closed"), s.ends(v)))
@@ -280,13 +285,19 @@ def finish(s: State, d: Domain, rules: Rules) -> Step:
     """A seed is finished: nothing is due."""
     o = d.fresh(OPERATOR)
     none = d.every([NUMBER], lambda n: z3.Not(s.due(o, n)))
+    last = s.last(o)
     after = replace(
         s,
         phase=put(s.phase, o, z3.IntVal(IDLE)),
-        finished=put(s.finished, s.last(o), YES),
-        base=put(s.base, s.last(o), s.cursor(o)),
+        finished=put(s.finished, last, YES),
+        base=put(s.base, last, _base(s, s.cursor(o))),
     )
     return Step(z3.And(s.phase(o) == CLOSING, none), after, {"operator": o})
+
+
+def _base(s: State, n: Term) -> Term:
+    """Return the last number that a worker gave: what was filled in lies above it."""
+    return z3.If(z3.And(n > 0, s.filled(n)), s.under(n), n)
 
 
 def read_above(s: State, d: Domain, rules: Rules) -> Step:
@@ -303,6 +314,7 @@ def import_(s: State, d: Domain, rules: Rules) -> Step:
     after = replace(
         s,
         kind=put(s.kind, n, IMPORTED),
+        ends=put(s.ends, n, z3.And(rules.keeps("a seed's marks stay"), s.ends(n))),
         key=put(s.key, n, k),
         record=put(s.record, k, n),
         witness=put(s.witness, n, z3.If(s.item(n), s.witness(n), s.above(o))),
@@ -314,6 +326,107 @@ def import_(s: State, d: Domain, rules: Rules) -> Step:
         rules.keep("an import below a seed's end", n <= s.above(o)),
     )
     return Step(guard, after, {"operator": o, "number": n, "key": k})
+
+
+def put_back(s: State, d: Domain, rules: Rules) -> Step:
+    """A restore puts a ticket back, with its key and its chain.
+
+    It takes a number without an item, or that of a reserved item, of the same request's
+    imported ticket, or of the lost ticket itself. A block is the steps for its lines,
+    the highest first. A lost ticket's item that comes back is lost right after.
+    """
+    n, k, e, m = map(d.fresh, (NUMBER, KEY, NUMBER, NUMBER))
+    covers, now, cap = d.fresh_hash(), d.fresh(NUMBER), d.fresh(NUMBER)
+    following = n + 1
+    chain = d.hash(covers, k, n)
+    is_lost, is_external = s.lost(n), s.external(n)
+    is_own = z3.And(s.key(n) == k, s.chain(n) == chain, s.covers(n) == covers)
+    free = z3.Or(
+        s.kind(n) == NOTHING,
+        z3.And(s.kind(n) == RESERVED, z3.Not(is_lost)),
+        z3.And(s.kind(n) == IMPORTED, s.key(n) == k),
+        is_lost,
+    )
+    # The seed above, and all below it, is finished before: its end is the first.
+    is_below = z3.And(s.finished(e), s.base(e) < n, n <= e)
+    is_vouched = z3.And(
+        z3.Implies(s.given(following), s.covers(following) == chain),
+        z3.Implies(z3.And(n > 1, s.given(n - 1)), covers == s.chain(n - 1)),
+    )
+    is_dated = z3.And(
+        *(now >= 0, now <= s.clock() + DAY),
+        z3.Implies(s.ticket(following), now <= s.date(following)),
+        z3.Implies(z3.And(n > 1, s.ticket(n - 1)), s.date(n - 1) <= now),
+    )
+    is_reserved = z3.And(
+        rules.keeps("the next number is reserved"), s.kind(following) == NOTHING
+    )
+    # A seed up to that number does the same, and its gap is empty. With m = 0 it is
+    # the highest.
+    is_end = z3.Or(n == e, is_lost)
+    is_top = d.every([NUMBER], lambda x: z3.Implies(x > following, z3.Not(s.placed(x))))
+    others = z3.And(m > following, s.placed(m))
+    has_place = z3.Or(z3.And(m == 0, is_end, is_top), others)
+
+    base = z3.If(is_lost, _base(s, n), s.base(e))
+    was_end = z3.And(s.topped(n), z3.Or(z3.Not(is_lost), s.filled(n)))
+
+    def behind(of: Of, value: Term) -> Of:
+        return lambda x: z3.If(z3.And(is_reserved, x == following), value, of(x))
+
+    after = replace(
+        s,
+        kind=behind(put(s.kind, n, TICKET), RESERVED),
+        ends=behind(put(s.ends, n, NO), is_end),
+        topped=behind(put(s.topped, n, was_end), m == 0),
+        witness=behind(s.witness, m),
+        finished=behind(s.finished, z3.Or(is_end, s.finished(following))),
+        base=behind(s.base, z3.If(is_end, base, s.base(following))),
+        key=put(s.key, n, k),
+        record=put(s.record, k, n),
+        chain=put(s.chain, n, chain),
+        covers=put(s.covers, n, covers),
+        date=put(s.date, n, now),
+        cap=put(s.cap, n, cap),
+        lost=put(s.lost, n, NO),
+        kept=put(s.kept, n, z3.Or(s.kept(n), is_external)),
+        filled=put(s.filled, n, z3.Or(s.filled(n), z3.Not(is_lost))),
+        over=put(s.over, n, z3.If(is_lost, s.over(n), e)),
+        under=put(s.under, n, z3.If(is_lost, s.under(n), s.base(e))),
+    )
+    guard = z3.And(
+        *(n > 0, n <= cap, is_dated),
+        z3.Implies(is_reserved, has_place),
+        rules.keep("no ticket back over another", free),
+        rules.keep("a lost number to its own ticket", z3.Implies(is_lost, is_own)),
+        rules.keep(
+            "no ticket back over a key", z3.Or(s.record(k) == 0, s.record(k) == n)
+        ),
+        rules.keep("the end before what goes back", z3.Or(is_lost, is_below)),
+        rules.keep("no ticket back unvouched", is_vouched),
+    )
+    return Step(guard, after, {"number": n, "key": k, "end": e})
+
+
+def put_back_external(s: State, d: Domain, rules: Rules) -> Step:
+    """A restore puts a reserved number back, of a run whose end is there.
+
+    An end of a seed that is the highest is another seed's; imports put the others.
+    """
+    o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
+    is_end = d.fresh(NUMBER) == 1  # Or not.
+    after = replace(
+        s,
+        kind=put(s.kind, n, RESERVED),
+        ends=put(s.ends, n, is_end),
+        topped=put(s.topped, n, NO),
+        witness=put(s.witness, n, s.above(o)),
+    )
+    guard = z3.And(
+        *(n > 0, s.kind(n) == NOTHING),
+        rules.keep("an external run end first", n < s.above(o)),
+    )
+    return Step(guard, after, {"operator": o, "number": n, "is an end": is_end})
 
 
 def mark(s: State, d: Domain, rules: Rules) -> Step:
@@ -365,7 +478,8 @@ STEPS: Final[Mapping[str, Action]] = {
     action.__name__.strip("_"): action
     for action in (
         *(query, learn, block, refuse),
-        *(jump, adopt, look, reserve, again, finish, read_above, import_, mark, lose),
+        *(jump, adopt, look, reserve, again, finish, read_above, import_, put_back),
+        *(put_back_external, mark, lose),
         *(expire, tick),
     )
 }
