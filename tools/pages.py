@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
-from textwrap import fill
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -64,14 +63,13 @@ def _shown(found: re.Match[str]) -> str:
     _, rest = f"\n{path.read_text('utf-8')}".split(f"\n# {title}\n")
     lines = rest.partition("\n# ")[0].rstrip().splitlines()
     seen = [line for line in lines if line[:2] in {"$ ", "  ", "! ", ""}]
-    blocks = [
-        ("sh" if typed else "text", [line[2:] for line in group])
-        for typed, group in groupby(seen, lambda line: line.startswith("$ "))
-    ]
-    fences = (
-        line for language, shown in blocks for line in (f"```{language}", *shown, "```")
-    )
-    return "\n".join([start, *fences, end])
+    parts = groupby(seen, lambda line: "sh" if line.startswith("$ ") else "text")
+    blocks = (_block(kind, *(line[2:] for line in part)) for kind, part in parts)
+    return "\n".join([start, "\n\n".join(blocks), end])
+
+
+def _block(language: str, *lines: str) -> str:
+    return "\n".join([f"```{language}", *lines, "```"])
 
 
 def _written(found: re.Match[str]) -> str:
@@ -99,13 +97,9 @@ def _refusal() -> str:
     refused = contracts.EVENTS["ticket-refused"]
     body, attributes = f"{refused.message[:50]}...", refused.message_attributes
     message = {"ReceiptHandle": "...", "Body": body, "MessageAttributes": attributes}
-    # A line ends behind a member.
-    texts = (
-        json.dumps(one).replace(": ", ":\0")
-        for one in (json.loads(refused.message), message)
-    )
-    lines = (fill(text, 104, break_on_hyphens=False) for text in texts)
-    return "\n```json\n[{}]\n```\n".format(",\n".join(lines)).replace("\0", " ")
+    documents = json.loads(refused.message), message
+    blocks = (_block("json", json.dumps(one, indent=2)) for one in documents)
+    return "\n{}\n".format("\n\n".join(blocks))
 
 
 def _table() -> str:

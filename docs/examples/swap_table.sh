@@ -1,8 +1,8 @@
 # Puts a table into the place of another, under its name, which it cannot get otherwise; docs/recovery.md.
 #
-#     sh swap_table.sh PLACE TABLE             if the table in that place is empty
-#     sh swap_table.sh PLACE TABLE with-items  whatever it holds: it is backed up, too
-#     sh swap_table.sh PLACE                   only deletes it, if it is empty
+# - sh swap_table.sh PLACE TABLE: if the table in that place is empty
+# - sh swap_table.sh PLACE TABLE with-items: though it has items; it is backed up, too
+# - sh swap_table.sh PLACE: only deletes it, if it is empty
 #
 # It deletes the table in that place after the backup of TABLE is available, and restores the backup there. TABLE and
 # the backups, whose ARNs it prints, stay. After an error or Ctrl-C run it again: it goes on, and never deletes what
@@ -13,6 +13,9 @@ export AWS_PAGER=
 [ $# = 1 ] || : "${2:?a variable with the name of a table is empty}"
 place=${1:?a variable with the name of a table is empty} table=${2-} items=${3-}
 table=${table##*/}
+
+# So begins the name of a restored table whose variable is not set in this shell.
+case $table in -*) echo "$table is no table: set the variable before it" >&2 && exit 1 ;; esac
 
 state=$(aws lambda list-event-source-mappings --event-source-arn "${CREATE_TICKET_QUEUE_ARN:?}" --query 'EventSourceMappings[].State' --output text)
 [ "$state" = Disabled ] || { echo "first stop the worker: its mapping is $state" >&2 && exit 1; }

@@ -17,8 +17,7 @@ from tests.support.paths import EXAMPLES, ROOT
 
 _MARKDOWN: Final = MarkdownIt().enable("table")
 SHELL: Final = "sh"
-_ENDS: Final = "();<>|&\n"
-_SEPARATOR: Final = re.compile(rf"\$|until|do|[{_ENDS}]+")
+_SEPARATOR: Final = re.compile(r"[|&;()<>\n]+|\$|until|do|if|then")
 
 
 @dataclass(frozen=True)
@@ -51,9 +50,12 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
+def fences(text: str) -> list[Token]:
+    return [token for token in tokens(text) if token.type == "fence"]
+
+
 def blocks(text: str, language: str) -> list[str]:
-    fences = (token for token in tokens(text) if token.type == "fence")
-    return [fence.content for fence in fences if fence.info == language]
+    return [fence.content for fence in fences(text) if fence.info == language]
 
 
 def commands(program: str, text: str, page: str = "") -> list[Shown]:
@@ -61,15 +63,15 @@ def commands(program: str, text: str, page: str = "") -> list[Shown]:
     return [
         Shown(page, tuple(words[1:]), is_in_block)
         for code, is_in_block in _codes(text)
-        for words in _calls(code)
+        for words in calls(code)
         if len(words) > 1 and Path(words[0]).name == program
     ]
 
 
 def in_comments(example: Path) -> str:
-    """Return the block of commands that an example's comments show."""
+    """Return the block of commands that an example's comments show, indented."""
     text = example.read_text(encoding="utf-8")
-    lines = re.findall(r"^(?:#|--) (\$ .*)$", text, re.MULTILINE)
+    lines = re.findall(r"^#   (.*)$", text, re.MULTILINE)
     return "\n".join([f"```{SHELL}", *lines, "```", ""])
 
 
@@ -90,15 +92,18 @@ def _codes(text: str) -> Iterator[tuple[str, bool]]:
 
 
 @cache
-def _calls(code: str) -> list[list[str]]:
+def calls(code: str) -> list[list[str]]:
     """Return the words of each call, without the variables that are set for it."""
     text = code.replace("\\\n", " ")
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=_ENDS)
-    lexer.whitespace_split = True
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t"
-    calls = []
+    lexer.whitespace_split = True
+    found = []
     with suppress(ValueError):  # Code of another language, with a quotation mark in it.
-        for is_separator, words in groupby(lexer, _SEPARATOR.fullmatch):
-            if not is_separator:
-                calls.append([*dropwhile(re.compile(r"\w+=").match, words)])
-    return calls
+        for is_separator, words in groupby(
+            lexer, lambda one: bool(_SEPARATOR.fullmatch(one))
+        ):
+            call = [*dropwhile(re.compile(r"\w+=").match, words)]
+            if call and not is_separator:
+                found.append(call)
+    return found

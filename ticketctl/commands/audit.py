@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     "ticketctl audit",
     "ticketctl audit --project PROJ --project OPS",
     "ticketctl audit --rate 500",
-    "ticketctl audit --tickets-table restored-20261123100000-tickets "
-    "--keys-table restored-20261123100000-keys",
+    "ticketctl audit --tickets-table restored-20261123-tickets "
+    "--keys-table restored-20261123-keys",
     "ticketctl audit --check-heads heads.jsonl --save-heads heads.jsonl",
     "ticketctl audit --since heads.jsonl",
 )

@@ -20,6 +20,8 @@ from tests.support.markdown_commands import (
     Shown,
     anchor_of,
     blocks,
+    calls,
+    fences,
     on_all_pages,
     pages,
     tokens,
@@ -65,6 +67,25 @@ def check_module_or_script(shown: Shown) -> None:
     assert all(list(ROOT.glob(word)) for word in others if word.startswith("tests/"))
 
 
+def asks(words: list[str]) -> bool:
+    """Tell whether a call of `ticketctl` asks before it acts."""
+    command = parser()
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    return any("--yes" in parameter.opts for parameter in command.params)
+
+
+REFERENCE = ROOT / "docs" / "reference" / "ticketctl.md"
+SHOWN_BLOCKS = [
+    pytest.param(page.name, block, id=f"{page.stem}-{block[:40]!r}")
+    for page in [*pages(), REFERENCE]
+    for block in blocks(page.read_text(encoding="utf-8"), SHELL)
+]
+NO_COMMANDS = {"json", "mermaid", "text", "transcript", "yaml"}
+"""The languages of other blocks."""
+WIDTH = 100
+"""Characters that a page shows without a scroll bar."""
+
 CHECKS = {
     "ticketctl": check_ticketctl,
     "aws": check_aws_and_files,
@@ -83,25 +104,36 @@ def test_program_knows_the_command_and_its_options(program: str, shown: Shown) -
     CHECKS[program](shown)
 
 
-REFERENCE = ROOT / "docs" / "reference" / "ticketctl.md"
+class TestBlocks:
+    """The copy button of a page copies a whole block, for bash and zsh."""
 
+    @pytest.mark.parametrize("page", [*pages(), REFERENCE], ids=lambda page: page.name)
+    def test_block_has_no_prompt_and_commands_have_one_of_their_own(
+        self, page: Path
+    ) -> None:
+        """A pasted `$ ticketctl export > FILE` runs nothing, and empties the file."""
+        for block in fences(page.read_text(encoding="utf-8")):
+            assert block.info in {SHELL, *NO_COMMANDS}, block.content
+            is_transcript = block.info == "transcript"  # It shows how one is written.
+            prompts = re.findall(r"^\s*[$%] .*", block.content, re.MULTILINE)
+            assert is_transcript or not prompts
 
-@pytest.mark.parametrize("page", [*pages(), REFERENCE], ids=lambda page: page.name)
-def test_block_of_commands_can_be_pasted(page: Path) -> None:
-    """A prompt would be a command, whose redirection empties a file.
+    @pytest.mark.parametrize(("page", "block"), SHOWN_BLOCKS)
+    def test_block_can_be_read_whole_and_pasted(self, page: str, block: str) -> None:
+        """An interactive zsh takes a comment for a command."""
+        assert not re.search(r"(?:^|\s)#", block), page
+        assert max(map(len, block.splitlines())) <= WIDTH
+        subprocess.run(["/bin/bash", "-n"], input=block, text=True, check=True)
 
-    A comment is none in a shell of zsh's.
-    """
-    fences = [one for one in tokens(page.read_text("utf-8")) if one.type == "fence"]
-    scripts = [fence.content for fence in fences if fence.info == SHELL]
-
-    assert not {fence.info for fence in fences} & {"bash", "console", "shell", ""}
-    assert not [one.content for one in fences if one.content.startswith("$ ")]
-    for script in scripts:
-        assert not re.search(r"^ *\$ |(^| )# ", script, re.MULTILINE), script
-        assert not re.search(r".{100} (--\w|&& |\| )", script), script
-        parsed = subprocess.run(["/bin/sh", "-n"], input=script, text=True, check=False)
-        assert parsed.returncode == 0, script
+    @pytest.mark.parametrize(("page", "block"), SHOWN_BLOCKS)
+    def test_command_that_asks_or_only_shows_is_the_last_of_its_block(
+        self, page: str, block: str
+    ) -> None:
+        """The next line would be its answer; and a person looks before the deed."""
+        for program, *words in calls(block)[:-1]:
+            if program.endswith("ticketctl"):
+                assert "--dry-run" not in words, page
+                assert "--yes" in words or not asks(words), page
 
 
 def test_json_of_pages_and_examples_can_be_parsed() -> None:

@@ -20,10 +20,12 @@ from tools.rights import tasks
 SWAP = EXAMPLES / "swap_table.sh"
 
 WAITING = [
-    block[found.start() :].strip()
+    found[1].strip()
     for page in pages()
     for block in blocks(page.read_text(encoding="utf-8"), "sh")
-    for found in re.finditer(r"\b(?:until aws|aws \w+ wait) ", block)
+    for found in re.finditer(
+        r"(?=\b((?:until aws|aws \w+ wait) .*)\Z)", block, re.DOTALL
+    )
 ]
 """Each loop and each `wait`, with the rest of its block."""
 
@@ -208,6 +210,7 @@ class TestSwap:
 
         assert swap(folder) == swap(folder, "restored") == 1
         assert swap(folder, "", "with-items") > 0
+        assert swap(folder, "-tickets", "with-items") == 1
         assert (folder / "place").read_text() == "None\n"
         assert swap(folder, "restored", "with-items") == 0
         (folder / "items").write_text("0\n")
