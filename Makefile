@@ -9,6 +9,7 @@ SEEDS ?= 10000
 SEED ?=
 OPERATORS ?=
 FULL ?=
+STACK ?=
 SCALE ?= 1
 ALGORITHM ?= shipped
 PROFILE ?= measured
@@ -77,10 +78,9 @@ package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for
 test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.
 	$(PIP_SETTINGS) $(BIN)/python -m pytest tests/sam
 
-# arm64, as the template's parameter has it.
-test-aws: .venv/ready  ## Check the facts of the proof in your AWS account, in 3 minutes; FULL=1: on a stack of its own too, in 20; asks first, unless YES=1.
-	@$(if $(FULL),$(MAKE) --no-print-directory package PACKAGE_ARCH=arm64)
-	@PYTHONPATH=src:lab $(BIN)/python -m tests.aws --report "$(REPORT)" $(if $(FULL),--full .aws-sam/build) $(if $(YES),--yes)
+test-aws: .venv/ready  ## Ask your AWS account for the facts of the proof, in 3 minutes; STACK=NAME: run the end-to-end tests of any stack on this one too, in 10; asks first, unless YES=1.
+	@PYTHONPATH=src:lab $(BIN)/python -m conformance aws --report "$(REPORT)" $(if $(STACK),--stack "$(STACK)") $(if $(YES),--yes)
+	@$(if $(STACK),$(BIN)/python -m pytest tests/e2e --stack "$(STACK)",:)
 
 # Three at a time, because those on the local system mostly wait for it.
 # Coverage is the unit tests' alone: a trace takes twice the time of a history, and proves nothing there.

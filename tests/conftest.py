@@ -17,7 +17,9 @@ settings.load_profile("project")
 # A shell lets what it starts with `&` ignore Ctrl-C, and tests of Ctrl-C send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No test reaches AWS.
+_USERS = {name: text for name, text in os.environ.items() if name[:4] == "AWS_"}
+
+# No test reaches AWS, but those that `--stack` lets.
 os.environ.update(
     AWS_ACCESS_KEY_ID="test",
     AWS_SECRET_ACCESS_KEY="test",
@@ -47,9 +49,29 @@ typer.main.get_command = lambda typer_instance: _built(
 gc.set_threshold(50_000)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--stack",
+        metavar="NAME",
+        help="Run the tests of any stack on this one, of your account, for trials.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the tests of a stack see whose account it is of."""
+    if config.getoption("stack"):
+        for name in [name for name in os.environ if name[:4] == "AWS_"]:
+            del os.environ[name]
+        os.environ.update(_USERS)
+
+
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     """Put the long tests first again: pytest-randomly has shuffled the files."""
+    if config.getoption("stack"):
+        others = [one for one in items if not one.get_closest_marker("any_stack")]
+        items[:] = [one for one in items if one not in others]
+        config.hook.pytest_deselected(items=others)
     places = config.getini("testpaths")
     items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in places])

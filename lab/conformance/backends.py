@@ -1,8 +1,10 @@
 """DynamoDB, SNS and SQS of three kinds: the model, moto, and the emulator."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
@@ -17,6 +19,23 @@ DONE: Final = "done"
 _serials = count(1)
 
 
+def on_threads(backend: "Backend", parts: Sequence["Part"]) -> None:
+    """Run the parts side by side, as execution environments do."""
+    pool = ThreadPoolExecutor(len(parts))
+    try:
+        for running in [pool.submit(part, backend) for part in parts]:
+            running.result()
+    finally:
+        # At Ctrl-C, or after an error, the others hear of it from the caller alone.
+        pool.shutdown(wait=False)
+
+
+def one_by_one(backend: "Backend", parts: Sequence["Part"]) -> None:
+    """Run the parts one after the other."""
+    for part in parts:
+        part(backend)
+
+
 @dataclass
 class Backend:
     """Clients, and the names of resources that no other test uses."""
@@ -26,6 +45,9 @@ class Backend:
     sns: Any = None
     sqs: Any = None
     wait: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
+    together: Callable[["Backend", Sequence["Part"]], None] = on_threads
+    """Runs parts as far side by side as the backend can; each gets the backend."""
     tickets: str = "tickets"
     keys: str = "keys"
     topic: str = "topic"
@@ -40,12 +62,34 @@ class Backend:
 def model_backend(model: ModelServices | None = None) -> Backend:
     """Return a model as a backend."""
     model = model or ModelServices()
-    return Backend("model", model.dynamodb, model.sns, model.sqs, model.wait)
+    inside = model_inside(model)
+
+    def together(_: Backend, parts: Sequence[Part]) -> None:
+        for part in parts:
+            model.spawn(partial(part, inside))
+        model.scheduler.run()
+
+    return Backend(
+        "model", model.dynamodb, model.sns, model.sqs, model.wait, together=together
+    )
+
+
+def model_inside(model: ModelServices) -> Backend:
+    """Return a model as a backend for tasks of its scheduler."""
+    scheduler = model.scheduler
+    return Backend(
+        "model",
+        model.dynamodb.client,
+        wait=scheduler.sleep,
+        now=lambda: scheduler.now,
+    )
 
 
 def backend_of(name: str, client: Callable[[str], Any]) -> Backend:
     """Return the services that a function gives clients of, with new resources."""
     backend = Backend(name, *map(client, ("dynamodb", "sns", "sqs")))
+    if name == "moto":  # Its tables have no locks.
+        backend.together = one_by_one
     serial = next(_serials)
     backend.tickets, backend.keys = f"tickets-{serial}", f"keys-{serial}"
     create_table(backend.dynamodb, backend.tickets, **SCHEMA["tickets"])
@@ -77,6 +121,9 @@ def create_table(client: Any, name: str, **key: str) -> None:
             for attribute, role in zip(key, ("HASH", "RANGE"), strict=False)
         ],
     )
+
+
+Part = Callable[[Backend], object]
 
 
 def outcome_of(call: Callable[[], object]) -> str:

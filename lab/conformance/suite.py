@@ -3,11 +3,19 @@
 from typing import Any, Final
 
 from conformance.case import Case
+from conformance.contention import contradicted
 from conformance.messages import MESSAGES
 from conformance.single_items import SINGLE_ITEMS
 from conformance.transactions import TRANSACTIONS
 
-CASES: Final[tuple[Case, ...]] = (*SINGLE_ITEMS, *TRANSACTIONS, *MESSAGES)
+FACTS: Final[tuple[Case, ...]] = (
+    *SINGLE_ITEMS,
+    *TRANSACTIONS,
+    Case("workers that contend for a project", contradicted, []),
+)
+"""The cases of DynamoDB, on which the proof rests."""
+
+CASES: Final = (*FACTS, *MESSAGES)
 DIFFERENT: Final = [case for case in CASES if case.instead]
 
 

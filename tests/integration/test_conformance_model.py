@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from conformance.backends import DONE, Backend, model_backend, outcome_of
+from conformance.backends import DONE, Backend, model_backend, model_inside, outcome_of
 from conformance.case import CANCELLED, FAILED
 from conformance.messages import entries, send
 from conformance.single_items import batch_get
@@ -61,7 +61,7 @@ class Stage:
     def __init__(self, step: int = 1) -> None:
         """Start with empty tables."""
         self.model = ModelServices(ByHand(step), latency=AT_ONCE, pace=PACE)
-        self.inside = Backend("model", self.model.dynamodb.client)
+        self.inside = model_inside(self.model)
         """For calls in tasks of the scheduler."""
         self.backend = model_backend(self.model)
 

@@ -1,0 +1,277 @@
+"""Workers that contend for a project, a reader, and what contradicts the proof.
+
+The shipped allocator numbers the same project in several workers at once, as in as many
+execution environments; a reader queries it meanwhile. What they were told is then
+compared with the items that are there in the end, fact by fact of `docs/proof.md`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from conformance.backends import Backend
+from conformance.case import FAILED
+from induction.axioms import AXIOMS
+from simulation.aws.clients import AlteredClient
+from simulation.aws.items import Address, Item
+from simulation.aws.tables import KEYS, TICKETS, address_of, by_address
+from simulation.checks.chains import VERIFIER
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
+from ticket_numbering.contract.dynamodb_items import key_id, record_id, ticket_id
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticket_numbering.function.settings import Settings
+
+PROJECT: Final = "PROJ"
+BATCH: Final = 10
+INVOCATION_SECONDS: Final = 30
+"""The function's timeout in the template."""
+PAUSE_SECONDS: Final = 0.002
+"""Between two looks of the reader."""
+SEEN_NUMBERS: Final = 50
+"""Of a query: several blocks."""
+_LIMITS: Final = (
+    Settings.model_fields["max_attempts"].default,
+    Settings.model_fields["deadline_reserve_seconds"].default,
+)
+
+Contradictions = Sequence[list[str]]
+"""By fact, in the order of the axioms."""
+
+
+@dataclass
+class Contention:
+    """What the workers and the reader of a run were told."""
+
+    backend: Backend
+    answers: dict[RequestKey, set[int]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    """The numbers that each request got; one is right."""
+    keys: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """The idempotency keys with which the reader saw each number."""
+    shown: list[tuple[Item, Any]] = field(default_factory=list)
+    """Items whose put failed on its condition, and the item that was shown instead."""
+    went_back: list[str] = field(default_factory=list)
+    """Consistent queries that lacked a number seen before."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """What happened, and how often; none of it contradicts the proof."""
+    highest: int = 0
+    is_over: bool = False
+    _working: set[int] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
+
+    def run(self, workers: int, batches: int) -> None:
+        """Let workers number batches; each second worker repeats some of another's."""
+        self._working = {*range(workers)}
+        parts = [partial(self._work, worker, batches) for worker in range(workers)]
+        try:
+            self.backend.together(self.backend, [*parts, self._read])
+        finally:
+            self.is_over = True  # Of Ctrl-C, too.
+
+    def _work(self, worker: int, batches: int, backend: Backend) -> None:
+        write = partial(self._write, backend.dynamodb)
+        client: Any = AlteredClient(backend.dynamodb, transact_write_items=write)
+        store = DynamoDBTicketStore(client, backend.tickets, backend.keys)
+        allocator = Allocator(store, *_LIMITS)
+        try:
+            for batch in range(batches):
+                if self.is_over:
+                    return
+                owner = worker - (batch % 2 and worker % 2)
+                self._number(allocator, _requests(owner, batch), backend)
+        finally:
+            self._working.discard(worker)
+
+    def _number(
+        self, allocator: Allocator, requests: list[CreateTicket], backend: Backend
+    ) -> None:
+        """Number a batch, as an invocation does."""
+        deadline = backend.now() + INVOCATION_SECONDS
+        allocation = allocator.start(PROJECT, requests)
+        while True:
+            delay = allocator.advance(allocation, lambda: deadline - backend.now())
+            if delay is None or self.is_over:
+                break
+            backend.wait(delay)
+        for request in requests:
+            match allocation.answer_to(request):
+                case Assignment(number=number):
+                    self.answers[request.key].add(number)
+                case error:
+                    self._count(f"back to the queue: {type(error).__name__}")
+
+    def _count(self, what: str, times: int = 1) -> None:
+        with self._lock:
+            self.counts[what] += times
+
+    def _write(self, client: Any, **request: Any) -> Any:
+        """Write a block, and note why it is cancelled."""
+        self._count("blocks")
+        try:
+            return client.transact_write_items(**request)
+        except ClientError as error:
+            answer: Any = error.response
+            reasons = answer.get("CancellationReasons", ())
+            self._count("blocks cancelled", bool(reasons))
+            for action, reason in zip(request["TransactItems"], reasons, strict=False):
+                self._count(f"reason: {reason['Code']}")
+                if reason["Code"] == FAILED:
+                    self.shown.append((action["Put"]["Item"], reason.get("Item")))
+            raise
+
+    def _read(self, backend: Backend) -> None:
+        while True:
+            self.look(backend)
+            if self.is_over or not self._working:
+                return
+            backend.wait(PAUSE_SECONDS)
+
+    def look(self, backend: Backend) -> None:
+        """Query consistently, then not; then read the next number in a transaction."""
+        numbers = self._query(backend, is_consistent=True)
+        stale = self._query(backend, is_consistent=False)
+        highest = max(numbers, default=0)
+        is_half = highest - min(numbers, default=1) + 1 != len(numbers)
+        self._count("queries")
+        self._count("queries of half a block", is_half)
+        self._count("stale queries", max(stale, default=0) < highest)
+        if highest < self.highest:
+            line = f"a query went back from {self.highest} to {highest}"
+            self.went_back.append(line)
+        self.highest = max(highest, self.highest)
+        self._count(f"next number in a transaction: {self._next(backend)}")
+
+    def _query(self, backend: Backend, *, is_consistent: bool) -> set[int]:
+        """Return the newest numbers."""
+        answer = backend.dynamodb.query(
+            **_of_project(backend),
+            ScanIndexForward=False,
+            Limit=SEEN_NUMBERS,
+            ConsistentRead=is_consistent,
+        )
+        for item in answer["Items"]:
+            self.keys[int(item["number"]["N"])].add(item["idempotency_key"]["S"])
+        return {int(item["number"]["N"]) for item in answer["Items"]}
+
+    def _next(self, backend: Backend) -> str:
+        """Return the outcome of a transactional read of the number after the highest.
+
+        AWS documents a conflict for an item that a pending transaction updates, and not
+        for one that it is about to create.
+        """
+        key = ticket_id(PROJECT, self.highest + 1)
+        get = {"TableName": backend.tickets, "Key": key}
+        try:
+            answer = backend.dynamodb.transact_get_items(TransactItems=[{"Get": get}])
+        except ClientError as error:
+            response: Any = error.response
+            reasons = response.get("CancellationReasons", [response["Error"]])
+            return str(reasons[0]["Code"])
+        return "present" if answer["Responses"][0].get("Item") else "absent"
+
+    def contradictions(self) -> Contradictions:
+        """Compare what was told with the items that are there."""
+        items = items_of(self.backend, [*self.answers])
+        tickets = {
+            int(address.key[1]): item
+            for address, item in items.items()
+            if address.table == TICKETS
+        }
+        undecided = [
+            f"read before it was decided: {number}"
+            for number, keys in sorted(self.keys.items())
+            if keys != _keys(tickets.get(number))
+        ]
+        untrue = [
+            f"failed condition: {'-'.join(map(str, address_of(item).key))}"
+            for item, shown in self.shown
+            if not shown or items.get(address_of(item)) != shown
+        ]
+        whole = [*self._of_blocks(items, tickets)]
+        return [whole, undecided, untrue, [], self.went_back]
+
+    def _of_blocks(
+        self, items: Mapping[Address, Item], tickets: Mapping[int, Item]
+    ) -> Iterator[str]:
+        """Yield gaps, tickets without their keys and keys without, and wrong hashes."""
+        if sorted(tickets) != [*range(1, len(tickets) + 1)]:
+            yield f"the numbers have a gap: {sorted(tickets)}"
+        for key, numbers in self.answers.items():
+            record = items.get(Address(KEYS, (key_id(key),)))
+            number = record and int(record["number"]["N"])
+            ticket = tickets.get(number or 0)
+            if numbers != {number} or _keys(ticket) != {key.idempotency_key}:
+                yield f"{key.idempotency_key} got {numbers}, and has {number}"
+        plain = VERIFIER["plain"]
+        yield from VERIFIER["verify"](
+            [plain({"M": tickets[number]}) for number in sorted(tickets)], ()
+        )
+
+    def seen(self) -> Sequence[str]:
+        """Return how often each fact could be contradicted; "" of a condition."""
+        queries = self.counts["queries"]
+        return (
+            f"{len(self.answers)} tickets",
+            f"{2 * queries} queries",
+            f"{len(self.shown)} failed conditions",
+            "",
+            f"{queries} consistent queries",
+        )
+
+
+def items_of(backend: Backend, keys: Sequence[RequestKey]) -> Mapping[Address, Item]:
+    """Return the project's tickets, and the records of the keys."""
+    found: list[Item] = []
+    request = _of_project(backend) | {"ConsistentRead": True}
+    while True:
+        answer = backend.dynamodb.query(**request)
+        found += answer["Items"]
+        if "LastEvaluatedKey" not in answer:
+            break
+        request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+    for start in range(0, len(keys), MAX_KEYS_PER_READ):
+        some = [*map(record_id, keys[start : start + MAX_KEYS_PER_READ])]
+        left = {backend.keys: {"Keys": some, "ConsistentRead": True}}
+        while left:
+            answer = backend.dynamodb.batch_get_item(RequestItems=left)
+            found += answer["Responses"].get(backend.keys, [])
+            left = answer["UnprocessedKeys"]
+    return by_address(found)
+
+
+def _of_project(backend: Backend) -> dict[str, Any]:
+    return {
+        "TableName": backend.tickets,
+        "KeyConditionExpression": "project_id = :project",
+        "ExpressionAttributeValues": {":project": {"S": PROJECT}},
+    }
+
+
+def _requests(worker: int, batch: int) -> list[CreateTicket]:
+    keys = [f"worker-{worker}-batch-{batch}-{place}" for place in range(BATCH)]
+    return [
+        CreateTicket(project_id=PROJECT, idempotency_key=key, title=key) for key in keys
+    ]
+
+
+def _keys(ticket: Item | None) -> set[str]:
+    return {ticket["idempotency_key"]["S"]} if ticket else set()
+
+
+def contradicted(backend: Backend, workers: int = 4, batches: int = 4) -> list[str]:
+    """Let workers contend; return what contradicts the facts of the proof."""
+    contention = Contention(backend)
+    contention.run(workers, batches)
+    return [
+        f"{axiom.text} {line}"
+        for axiom, lines in zip(AXIOMS, contention.contradictions(), strict=True)
+        for line in lines
+    ]
