@@ -17,8 +17,12 @@ table=${table##*/}
 # So begins the name of a restored table whose variable is not set in this shell.
 case $table in -*) echo "$table is no table: set the variable before it" >&2 && exit 1 ;; esac
 
-state=$(aws lambda list-event-source-mappings --event-source-arn "${CREATE_TICKET_QUEUE_ARN:?}" --query 'EventSourceMappings[].State' --output text)
-[ "$state" = Disabled ] || { echo "first stop the worker: its mapping is $state" >&2 && exit 1; }
+# Each mapping that invokes the function counts, whatever its queue and its qualifier.
+function=:function:${WORKER_FUNCTION_NAME:?}
+states=$(aws lambda list-event-source-mappings --query "EventSourceMappings[?ends_with(FunctionArn,'$function')||contains(FunctionArn,'$function:')].State" --output text)
+for state in ${states:-unknown}; do
+    [ "$state" = Disabled ] || { echo "first stop the worker (ticketctl stop): its mappings are $states" >&2 && exit 1; }
+done
 
 # An error is none of the table: it must not look as if nothing were there.
 look() {

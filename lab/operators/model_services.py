@@ -330,6 +330,10 @@ class Queues:
                 start = request["QueueNamePrefix"]
                 urls = [_url(name) for name in queues if name.startswith(start)]
                 return {"QueueUrls": urls} if urls else {}
+            case "get_queue_url":
+                if request["QueueName"] not in queues:
+                    raise ServiceError("AWS.SimpleQueueService.NonExistentQueue")
+                return {"QueueUrl": _url(request["QueueName"])}
         name = request["QueueUrl"].rpartition("/")[2]
         if name not in queues:
             raise ServiceError("AWS.SimpleQueueService.NonExistentQueue")

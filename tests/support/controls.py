@@ -1,8 +1,10 @@
 """What AWS answers about a stack where the laboratory has no model of a service."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -15,8 +17,14 @@ from tests.support.canned_aws import aws_client, unreachable
 SINCE: Final = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 ALARM_TOPIC: Final = "arn:aws:sns:eu-west-1:123456789012:alarms"
 ALIAS: Final = "arn:aws:lambda:eu-west-1:123456789012:function:worker:live"
+FUNCTION: Final = ALIAS.rpartition(":")[0]
 MAPPING: Final = "2d5043e3-c152-4a31-b849-784dabf650b4"
+SECOND: Final = "7a1c5e02-88d3-4b6e-9d0f-3f6f6d2b9c11"
+SECOND_QUEUE: Final = "arn:aws:sqs:eu-west-1:123456789012:second"
+OTHER: Final = "arn:aws:lambda:eu-west-1:123456789012:function:worker-of-others"
+TIMEOUT: Final = 30
 GONE: Final = "ResourceNotFoundException"
+_SWITCHED: Final = {"Disabling": "Disabled", "Enabling": "Enabled"}
 
 
 def alarm(state: str = "OK", reason: str = "", **members: Any) -> dict[str, Any]:
@@ -46,6 +54,15 @@ class Controls:
     mapping: str | None = "Enabled"
     """The mapping's state; none if the stack has no mapping."""
     leads_to: str = ALIAS
+    second: str | None = None
+    """The state of a mapping of a second queue, if there is one; it leads to the
+    function itself, without a qualifier.
+    """
+    tags: dict[str, set[str]] = field(default_factory=dict)
+    """The keys of the mappings' tags, by their ids."""
+    changed: dict[str, datetime] = field(default_factory=dict)
+    """When the mappings' states have changed since."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     alias: str | None = "7"
     """The alias's version; none if somebody has deleted it."""
     weights: dict[str, float] = field(default_factory=dict)
@@ -61,6 +78,8 @@ class Controls:
     calls: list[str] = field(default_factory=list)
     _clients: dict[str, Any] = field(default_factory=dict)
     """They are costly."""
+    _asked: Any = None
+    """The parameters of the current call."""
 
     def client(self, service: str, modelled: Any) -> Any:
         """Return a service's client, whose calls are answered here or by the model."""
@@ -80,16 +99,20 @@ class Controls:
     def _note(self, model: Any, **_: Any) -> None:
         self.calls.append(f"{model.service_model.service_name}:{model.name}")
 
-    def _answer(self, model: Any, **_: Any) -> Any:
+    def _answer(self, model: Any, params: Any, **_: Any) -> Any:
         self._note(model)
         service = model.service_model.service_name
         code = self.refused.get(service) or self.errors.get(model.name)
+        self._asked = params
         answer = None if code else getattr(self, f"_{model.name}")()
         if answer is None:
             answer = {"Error": {"Code": code or GONE, "Message": "No."}}
             return SimpleNamespace(status_code=400), answer
-        validate_parameters(answer, model.output_shape)
-        return SimpleNamespace(status_code=200), answer
+        if model.output_shape:
+            validate_parameters(answer, model.output_shape)
+        date = format_datetime(self.now(), usegmt=True)
+        metadata = {"ResponseMetadata": {"HTTPHeaders": {"date": date}}}
+        return SimpleNamespace(status_code=200), answer | metadata
 
     def _DescribeStacks(self) -> dict[str, Any]:  # noqa: N802 - as AWS has it.
         stack = {
@@ -146,10 +169,57 @@ class Controls:
         ]
         return {"Datapoints": points[::-1]}
 
-    def _GetEventSourceMapping(self) -> Mapping[str, Any] | None:  # noqa: N802
-        if self.mapping == GONE:
-            return None
-        return {"State": self.mapping, "FunctionArn": self.leads_to}
+    def _ListEventSourceMappings(self) -> Mapping[str, Any]:  # noqa: N802
+        """Return a page of one mapping; what was switched is done afterwards."""
+        there = [
+            (MAPPING, "mapping", self.outputs["CreateTicketQueueArn"], self.leads_to),
+            (SECOND, "second", SECOND_QUEUE, FUNCTION),
+            (MAPPING[::-1], "", SECOND_QUEUE, OTHER),
+        ]
+        mappings = []
+        for mapping_id, name, queue, function in there:
+            if state := getattr(self, name) if name else "Enabled":
+                changed = self.changed.get(mapping_id, SINCE)
+                mappings.append(
+                    {
+                        "UUID": mapping_id,
+                        "State": state,
+                        "EventSourceArn": queue,
+                        "FunctionArn": function,
+                        "LastModified": changed,
+                    }
+                )
+                if name and state in _SWITCHED:
+                    setattr(self, name, _SWITCHED[state])
+                    self.changed[mapping_id] = self.now()
+        place = int(self._asked["query_string"].get("Marker", 0))
+        more = {"NextMarker": str(place + 1)} if place + 1 < len(mappings) else {}
+        return {"EventSourceMappings": mappings[place : place + 1], **more}
+
+    def _UpdateEventSourceMapping(self) -> Mapping[str, Any]:  # noqa: N802
+        is_on = json.loads(self._asked["body"])["Enabled"]
+        name = "second" if SECOND in self._asked["url_path"] else "mapping"
+        setattr(self, name, "Enabling" if is_on else "Disabling")
+        return {"State": getattr(self, name)}
+
+    def _GetFunctionConfiguration(self) -> Mapping[str, Any]:  # noqa: N802
+        return {"Timeout": TIMEOUT}
+
+    @property
+    def _tagged(self) -> set[str]:
+        mapping_id = self._asked["url_path"].rpartition("%3A")[2].rpartition(":")[2]
+        return self.tags.setdefault(mapping_id, set())
+
+    def _TagResource(self) -> Mapping[str, Any]:  # noqa: N802
+        self._tagged.update(json.loads(self._asked["body"])["Tags"])
+        return {}
+
+    def _UntagResource(self) -> Mapping[str, Any]:  # noqa: N802
+        self._tagged.difference_update(self._asked["query_string"]["tagKeys"])
+        return {}
+
+    def _ListTags(self) -> Mapping[str, Any]:  # noqa: N802
+        return {"Tags": dict.fromkeys(self._tagged, "")}
 
     def _GetAlias(self) -> Mapping[str, Any] | None:  # noqa: N802
         routing = {"AdditionalVersionWeights": self.weights}

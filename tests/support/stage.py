@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -70,9 +71,14 @@ class Stage:
             "DeadLetterQueueUrl": "dead",
             "DeadLetterQueueArn": _ARN.format("sqs", "dead"),
             "EventSource": SOURCE,
+            "WorkerFunctionName": "worker",
         }
         parameters = {"IdempotencyRetentionDays": "0", "NumberPadding": "0"}
-        self.controls = Controls(outputs, parameters)
+        self.controls = Controls(outputs, parameters, now=self._now)
+
+    def _now(self) -> datetime:
+        seconds = EPOCH_SECONDS + self.services.scheduler.now
+        return datetime.fromtimestamp(seconds, UTC)
 
     @property
     def dynamodb(self) -> Any:

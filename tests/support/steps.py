@@ -76,6 +76,10 @@ class Steps:
         """Let a service refuse every call."""
         self._controls.refused[service] = code
 
+    def denies(self, operation: str) -> None:
+        """Let a service of the stack's controls deny the right to an operation."""
+        self._controls.errors[operation] = "AccessDenied"
+
     def silent(self, *services: str) -> None:
         """Let no connection be made to services."""
         self._controls.silent |= {*services}
@@ -111,6 +115,17 @@ class Steps:
     def mapping(self, state: str, leads_to: str = ALIAS) -> None:
         """Give the event source mapping a state, and the function that it invokes."""
         self._controls.mapping, self._controls.leads_to = state, leads_to
+
+    def second(self, state: str) -> None:
+        """Give the worker a second queue, whose mapping has a state."""
+        self.services.create_queue("second")
+        self._controls.second = state
+
+    def holding(self, queue: str, hours: str) -> None:
+        """Let somebody receive a message of a queue, and hold it for hours."""
+        self.services.queues[queue].send("{}")
+        [message] = self.services.queues[queue].receive(1)
+        message.visible_at = self.services.scheduler.now + float(hours) * 3600
 
     def waiting(self, count: str) -> None:
         """Put messages on the queue that nobody receives."""

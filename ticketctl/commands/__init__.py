@@ -10,6 +10,7 @@ from ticketctl.commands import (  # noqa: F401, I001 - declared in the order of 
     importing,
     dead_letters,
     status,
+    switching,
     verify,
     local,
 )

@@ -1,26 +1,13 @@
 """The way from the queue to the worker: the event source mapping, and the alias."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import is_not_there
 from ticketctl.aws.stack import System
-from ticketctl.status.alarms import MISSING
-
-_ENABLED: Final = "Enabled"
-"""The one state in which Lambda polls; API reference, GetEventSourceMapping."""
-
-
-def mappings_of(stack: System, ids: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the state of each mapping, and the function that it invokes."""
-    get = stack.client("lambda").get_event_source_mapping
-    found = [_found(get, UUID=mapping_id) for mapping_id in ids]
-    return [
-        {"state": one.get("State", MISSING), "function_arn": one.get("FunctionArn")}
-        for one in found
-    ]
+from ticketctl.aws.worker_state import DISABLED, ENABLED, WorkerState
 
 
 def aliases_of(stack: System, arns: Iterable[str]) -> list[dict[str, Any]]:
@@ -43,22 +30,35 @@ def aliases_of(stack: System, arns: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def delivery_problems(
-    mappings: Sequence[Mapping[str, Any]] | None,
-    aliases: Sequence[Mapping[str, Any]] | None,
+    state: WorkerState | None, aliases: Sequence[Mapping[str, Any]] | None
 ) -> Iterator[str]:
     """Yield a line for each reason why messages do not reach the worker's alias.
 
-    The mappings or aliases are None if they are unknown.
+    The state or the aliases are None if they are unknown.
     """
-    arns = {alias["arn"] for alias in aliases or ()} - {None}
-    if mappings == []:
+    sources = state.sources if state else ()
+    off = [source for source in sources if source.state != ENABLED]
+    if state and not sources:
         yield "the stack has no event source mapping: nothing feeds the worker"
-    for mapping in mappings or ():
-        if mapping["state"] != _ENABLED:
-            yield f"the worker is stopped: its mapping is {mapping['state']}"
-        elif aliases is not None and mapping["function_arn"] not in arns:
-            leads_to = mapping["function_arn"]
-            yield f"the alias receives nothing: the mapping leads to {leads_to}"
+    elif state and len(off) == len(sources):
+        are = "its mapping is" if len(off) == 1 else f"its {len(off)} mappings are"
+        if state.is_stopped:
+            yield f"the worker is stopped: {are} {DISABLED}"
+        else:
+            yield f"the worker is stopping: {'; '.join(state.obstacles())}"
+    else:
+        for source in off:
+            yield (
+                f"messages of {source.queue_name} wait: their mapping is "
+                f"{source.state}, while the worker runs"
+            )
+    arns = {alias["arn"] for alias in aliases or ()} - {None}
+    for source in sources:
+        is_other = source.state == ENABLED and source.function_arn not in arns
+        if is_other and aliases is not None:
+            what = "nothing" if len(sources) == 1 else f"nothing of {source.queue_name}"
+            leads_to = source.function_arn
+            yield f"the alias receives {what}: the mapping leads to {leads_to}"
 
 
 def routing(alias: Mapping[str, Any]) -> str:

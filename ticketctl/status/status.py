@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
+from ticketctl.aws.worker_state import Source, known_state
 from ticketctl.cli.output import counted, program, utc, visible
 from ticketctl.cli.pages import docs
 from ticketctl.status.alarms import (
@@ -23,12 +24,7 @@ from ticketctl.status.alarms import (
     alarm_problems,
     alarms_of,
 )
-from ticketctl.status.delivery import (
-    aliases_of,
-    delivery_problems,
-    mappings_of,
-    routing,
-)
+from ticketctl.status.delivery import aliases_of, delivery_problems, routing
 
 _REMOVED: Final = ("DELETE_COMPLETE", "DELETE_SKIPPED")
 """Of resources that are the stack's no longer; API reference, StackResourceSummary."""
@@ -42,7 +38,7 @@ _MINUTE: Final = timedelta(minutes=1)
 _SPAN: Final = 15 * _MINUTE
 """CloudWatch is some minutes late."""
 
-_OF_STACK: Final = ("mappings", "aliases", "alarms", "alarm_addresses")
+_OF_STACK: Final = ("aliases", "alarms", "alarm_addresses")
 """The sections about resources that CloudFormation names."""
 
 
@@ -82,12 +78,13 @@ def status_of(stack: Stack) -> dict[str, Any]:
     own = created or defaultdict[str, dict[str, str]](dict)
     topics = {*own["AWS::SNS::Topic"].values()}
     alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
-    mapping_ids = own["AWS::Lambda::EventSourceMapping"].values()
+    worker = known_state(stack, ask)
     found = {
         "queue": ask("SQS", message_counts, stack, "CreateTicketQueueUrl"),
         "oldest_message": ask("CloudWatch", oldest_message, stack),
         "dead_letters": ask("SQS", messages_on, stack, "DeadLetterQueueUrl"),
-        "mappings": ask("Lambda", mappings_of, stack, mapping_ids),
+        "mappings": worker and [_described(one) for one in worker.sources],
+        "worker_stopped": worker and worker.is_stopped,
         "aliases": ask("Lambda", aliases_of, stack, own["AWS::Lambda::Alias"].values()),
         "alarms": ask("CloudWatch", alarms_of, stack, own["AWS::CloudWatch::Alarm"]),
         "alarm_addresses": ask("SNS", addresses_of, stack, alarm_topics),
@@ -97,7 +94,7 @@ def status_of(stack: Stack) -> dict[str, Any]:
         unknown = ", ".join(_OF_STACK).replace("_", " ")
         questions.refused[0] += f"; unknown are {unknown}"
     problems = [
-        *delivery_problems(found["mappings"], found["aliases"]),
+        *delivery_problems(worker, found["aliases"]),
         *alarm_problems(found["alarms"] or ()),
         *address_problems(alarm_topics, found["alarm_addresses"], stack.parameters),
         *questions.refused,
@@ -151,8 +148,10 @@ def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
         yield f"{'oldest message':<{_WIDTH}}{_age(status['oldest_message'])}"
     if status["dead_letters"] is not None:
         yield f"{'dead letters':<{_WIDTH}}{status['dead_letters']}"
-    for mapping in status["mappings"] or ():
-        yield f"{'mapping':<{_WIDTH}}{mapping['state']}"
+    mappings = status["mappings"] or ()
+    for mapping in mappings:
+        of = f", of {mapping['queue_arn'].rpartition(':')[2]}" * (len(mappings) > 1)
+        yield f"{'mapping':<{_WIDTH}}{mapping['state']}{of}"
     for alias in status["aliases"] or ():
         yield f"{'alias':<{_WIDTH}}{routing(alias)}"
     if status["alarms"] is not None:
@@ -164,6 +163,14 @@ def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
         yield f"{docs()}on-call.md says what to do about each alarm"
     if status["dead_letters"]:
         yield f"`{program} dead-letters list` says why"
+
+
+def _described(source: Source) -> dict[str, Any]:
+    return {
+        "state": source.state,
+        "function_arn": source.function_arn,
+        "queue_arn": source.queue_arn,
+    }
 
 
 def _age(oldest: Mapping[str, Any]) -> str:

@@ -38,7 +38,11 @@ def test_status_counts_messages_and_names_the_alarm_that_is_on(
     names = {alarm["name"] for alarm in found["alarms"]}
     assert names == set(ids_of("AWS::CloudWatch::Alarm"))
     [mapping], [alias] = found["mappings"], found["aliases"]
-    assert mapping == {"state": "Enabled", "function_arn": alias["arn"]}
+    assert mapping == {
+        "state": "Enabled",
+        "function_arn": alias["arn"],
+        "queue_arn": system.stack.outputs["CreateTicketQueueArn"],
+    }
     # Other tests change the function's code.
     assert alias["name"] == "live"
     assert int(alias["version"]) > 0

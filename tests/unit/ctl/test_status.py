@@ -9,11 +9,12 @@ from pydantic.alias_generators import to_pascal
 
 from tests.support.builders import CALLER
 from tests.support.canned_aws import Reply, Wire
-from tests.support.controls import ALARM_TOPIC, ALIAS
+from tests.support.controls import ALARM_TOPIC, ALIAS, FUNCTION
 from tests.support.rights import granted
 from tests.support.stage import Stage
 from ticketctl.aws.outputs import NEEDED_OUTPUTS
 from ticketctl.aws.stack import Stack, find_stack
+from ticketctl.aws.worker_state import worker_state
 from ticketctl.status.delivery import delivery_problems
 from ticketctl.status.status import lines_of, status_of
 
@@ -42,7 +43,11 @@ def test_deleted_alias_is_a_problem(stage: Stage) -> None:
 
 
 def test_status_needs_the_rights_of_its_row_and_no_other(stage: Stage) -> None:
-    state()
+    """Those for a worker that is stopped, too, which has two queues."""
+    stage.controls.mapping = stage.controls.second = "Disabled"
+    stage.services.create_queue("second")
+
+    assert state()["worker_stopped"]
 
     services = stage.services
     calls = {*stage.controls.calls} | {
@@ -57,12 +62,12 @@ def test_status_needs_the_rights_of_its_row_and_no_other(stage: Stage) -> None:
 
 UNKNOWN: dict[str, tuple[str, set[str]]] = {
     "sqs": ("SQS", {"queue", "dead_letters"}),
-    "lambda": ("Lambda", {"mappings", "aliases"}),
+    "lambda": ("Lambda", {"mappings", "worker_stopped", "aliases"}),
     "cloudwatch": ("CloudWatch", {"alarms", "oldest_message"}),
     "sns": ("SNS", {"alarm_addresses"}),
     "cloudformation": (
         "CloudFormation",
-        {"mappings", "aliases", "alarms", "alarm_addresses"},
+        {"aliases", "alarms", "alarm_addresses"},
     ),
 }
 """The name of a service that gives no answer, and what is unknown then."""
@@ -89,7 +94,7 @@ class TestNoAnswer:
         start = f"unknown, because {name} {why}: "
         assert {line[: len(start)] for line in found["problems"]} == {start}
         is_whole = name == "CloudFormation"
-        assert ("; unknown are mappings, aliases" in found["problems"][0]) is is_whole
+        assert ("; unknown are aliases, alarms" in found["problems"][0]) is is_whole
         assert next(lines_of(found)).startswith("numbers in eu-west-1 of the account")
 
     def test_service_is_asked_once_when_no_connection_can_be_made(
@@ -99,21 +104,21 @@ class TestNoAnswer:
         stack = find_stack("numbers", "eu-west-1", None)
         stage.controls.silent |= {*UNKNOWN}
 
-        assert len(status_of(stack)["problems"]) == 3
+        assert len(status_of(stack)["problems"]) == 4
         services = [call.partition(":")[0] for call in stage.controls.calls]
         assert services.count("sqs") == 1
 
     def test_services_are_named_when_a_proxys_page_answers_for_them(self) -> None:
         outputs = dict.fromkeys(NEEDED_OUTPUTS, CALLER)
         stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
-        for service in ("cloudformation", "sqs", "cloudwatch"):
+        for service in ("cloudformation", "sqs", "cloudwatch", "lambda"):
             Wire(stack.client(service), [Reply(page="<html>Sign in</html>")])
 
         lines = status_of(stack)["problems"]
 
         assert [line.partition(" does not answer")[0] for line in lines] == [
             f"unknown, because {name}"
-            for name in ("CloudFormation", "SQS", "CloudWatch")
+            for name in ("CloudFormation", "Lambda", "SQS", "CloudWatch")
         ]
 
     def test_rest_is_shown_when_a_service_throttles(self, stage: Stage) -> None:
@@ -123,10 +128,11 @@ class TestNoAnswer:
 
         assert "Lambda does not answer: " in problem
 
-    def test_versions_are_no_problem_when_they_are_unknown(self) -> None:
+    def test_versions_are_no_problem_when_they_are_unknown(self, stage: Stage) -> None:
         """The mapping is known, and where it leads is not judged."""
-        [problem] = delivery_problems(
-            [{"state": "Enabled", "function_arn": ALIAS}, {"state": "Disabled"}], None
-        )
+        stage.controls.leads_to, stage.controls.second = f"{FUNCTION}:7", "Disabled"
+        known = worker_state(find_stack("numbers", "eu-west-1", None))
 
-        assert "stopped" in problem
+        [problem] = delivery_problems(known, None)
+
+        assert problem.startswith("messages of second wait")

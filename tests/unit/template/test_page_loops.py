@@ -78,7 +78,7 @@ def shell(folder: Path) -> Iterator[int]:
 
 
 @pytest.mark.parametrize(
-    "line", [*WAITING, f"CREATE_TICKET_QUEUE_ARN=x sh {shlex.quote(str(SWAP))} p t"]
+    "line", [*WAITING, f"WORKER_FUNCTION_NAME=x sh {shlex.quote(str(SWAP))} p t"]
 )
 def test_nothing_more_runs_when_ctrl_c_comes_once(line: str, tmp_path: Path) -> None:
     aws = program(tmp_path, AWS)
@@ -160,7 +160,7 @@ esac
 
 def swap(folder: Path, *words: str, **failing: str) -> int:
     """Run the script on the tables of a folder, and return its status."""
-    variables = {"PATH": f"{folder}:/usr/bin:/bin", "CREATE_TICKET_QUEUE_ARN": "arn"}
+    variables = {"PATH": f"{folder}:/usr/bin:/bin", "WORKER_FUNCTION_NAME": "f"}
     command = ["/bin/sh", str(SWAP), "place", *words]
     return subprocess.call(command, cwd=folder, env=variables | failing)  # noqa: S603
 
@@ -193,7 +193,11 @@ class TestSwap:
         assert not (folder / "lost").exists()
 
     @pytest.mark.parametrize(
-        ("worker", "unsent", "calls"), [("Enabled", "", 1), ("Disabled", "2", 2)]
+        ("worker", "unsent", "calls"),
+        [
+            *[(states, "", 1) for states in ("Enabled", "Disabled\tEnabled", "")],
+            ("Disabled\nDisabled", "2", 2),
+        ],
     )
     def test_nothing_is_done_when_the_worker_runs_or_the_place_is_unknown(
         self, folder: Path, worker: str, unsent: str, calls: int

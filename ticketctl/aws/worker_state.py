@@ -1,0 +1,165 @@
+"""Tells whether the worker is stopped, for whoever must not meet it.
+
+Stopped means that each event source mapping of the function is disabled, whatever its
+queue and its qualifier, that nothing is in flight, and that the last invocation has
+had the function's timeout since.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from ticketctl.aws.aws_errors import is_not_there
+from ticketctl.aws.stack import System
+from ticketctl.cli.output import counted, utc
+
+DISABLED: Final = "Disabled"
+ENABLED: Final = "Enabled"
+"""The states that stay; API reference, GetEventSourceMapping."""
+
+_MAX_TIMEOUT: Final = 900
+"""Seconds; Lambda quotas. Of a version that nobody can look at any more."""
+
+Ask = Callable[..., Any]
+"""Puts a question about some things to a named service; None is no answer."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An event source mapping of the worker."""
+
+    id: str
+    state: str
+    queue_arn: str
+    function_arn: str
+    changed: datetime
+    """When its state changed."""
+
+    @property
+    def queue_name(self) -> str:
+        """The name of the queue that it polls."""
+        return self.queue_arn.rpartition(":")[2]
+
+    @property
+    def arn(self) -> str:
+        """Its own ARN, by which it is tagged."""
+        place = ":".join(self.function_arn.split(":")[:5])
+        return f"{place}:event-source-mapping:{self.id}"
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """The worker's mappings, and what may still be on its way."""
+
+    sources: Sequence[Source]
+    now: datetime
+    """By Lambda's clock, if it told."""
+    in_flight: int | None = 0
+    """Messages that somebody received; asked only while all are disabled."""
+    timeout: int | None = 0
+    """Seconds, the longest of the functions."""
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing of the worker runs, and nothing will."""
+        return not any(self.obstacles())
+
+    def obstacles(self) -> Iterator[str]:
+        """Yield why it is not stopped."""
+        running = [one for one in self.sources if one.state != DISABLED]
+        if running:
+            states = ", ".join(f"{one.queue_name} {one.state}" for one in running)
+            yield f"{len(running)} of {_mappings(self.sources)} not disabled: {states}"
+            return
+        if self.in_flight is None or self.timeout is None:
+            yield "what is on its way is unknown"
+        elif self.in_flight:
+            yield f"{counted(self.in_flight, 'message')} in flight"
+        changed = [one.changed for one in self.sources]
+        if changed and self.timeout:
+            end = max(changed) + timedelta(seconds=self.timeout)
+            if self.now < end:
+                yield f"the last invocation can run until {utc(end)}"
+
+
+def worker_state(stack: System) -> WorkerState:
+    """Ask about the worker, as every guard does."""
+    return _whole(stack, *_sources(stack), ask=lambda _, question, *of: question(*of))
+
+
+def known_state(stack: System, ask: Ask) -> WorkerState | None:
+    """Return what is known about the worker, if services may give no answer."""
+    found = ask("Lambda", _sources, stack)
+    return found and _whole(stack, *found, ask=ask)
+
+
+def _whole(
+    stack: System, sources: Sequence[Source], now: datetime, *, ask: Ask
+) -> WorkerState:
+    """Return the state, with what is on its way if all mappings are disabled."""
+    if any(one.state != DISABLED for one in sources):
+        return WorkerState(sources, now)
+    counts = [ask("SQS", _in_flight, stack, one.queue_arn) for one in sources]
+    times = [ask("Lambda", _timeout, stack, one.function_arn) for one in sources]
+    in_flight = None if None in counts else sum(counts)
+    timeout = None if None in times else max(times, default=0)
+    return WorkerState(sources, now, in_flight, timeout)
+
+
+def _sources(stack: System) -> tuple[list[Source], datetime]:
+    """Return the mappings that invoke the function, and Lambda's time.
+
+    Lambda lists those of a function by one qualifier, so all of the Region are read.
+    """
+    function, now = stack.outputs["WorkerFunctionName"], datetime.now(UTC)
+    pages = stack.client("lambda").get_paginator("list_event_source_mappings")
+    sources: list[Source] = []
+    for page in pages.paginate():
+        headers = page.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+        now = parsedate_to_datetime(headers["date"]) if "date" in headers else now
+        for one in page["EventSourceMappings"]:
+            arn = one.get("FunctionArn", "")
+            if arn.split(":")[6:7] == [function]:
+                queue, changed = one.get("EventSourceArn", ""), one["LastModified"]
+                sources.append(Source(one["UUID"], one["State"], queue, arn, changed))
+    return sources, now
+
+
+def _in_flight(stack: System, queue_arn: str) -> int:
+    """Return the messages of a queue that somebody received; 0 if there is no queue."""
+    service, _, account, name = (queue_arn.split(":") + [""] * 6)[2:6]
+    if service != "sqs":
+        return 0
+    sqs, name_of_count = stack.client("sqs"), "ApproximateNumberOfMessagesNotVisible"
+    try:
+        if queue_arn == stack.outputs["CreateTicketQueueArn"]:
+            url = stack.outputs["CreateTicketQueueUrl"]
+        else:
+            owner = {"QueueOwnerAWSAccountId": account}
+            url = sqs.get_queue_url(QueueName=name, **owner)["QueueUrl"]
+        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name_of_count])
+    except ClientError as error:
+        if is_not_there(error):
+            return 0
+        raise
+    return int(found["Attributes"][name_of_count])
+
+
+def _timeout(stack: System, function_arn: str) -> int:
+    """Return the timeout of a function in seconds; the longest if it is gone."""
+    get = stack.client("lambda").get_function_configuration
+    try:
+        return int(get(FunctionName=function_arn)["Timeout"])
+    except ClientError as error:
+        if is_not_there(error):
+            return _MAX_TIMEOUT
+        raise
+
+
+def _mappings(sources: Sequence[Source]) -> str:
+    verb = "is" if len(sources) == 1 else "are"
+    return f"{counted(len(sources), 'mapping')} {verb}"

@@ -1,0 +1,38 @@
+"""The commands that stop and start the worker."""
+
+import typer
+
+from ticketctl.cli.output import remark
+from ticketctl.commands.application import OPERATIONS, command, stack_of
+
+
+@command(OPERATIONS, "ticketctl stop")
+def stop(ctx: typer.Context) -> None:
+    """Stop the worker, and wait until nothing of it runs: messages stay on the queue.
+
+    It disables each event source mapping of the function, of other queues too, and
+    waits until nothing is in flight and the last invocation has had the function's
+    timeout. Ctrl-C ends the waiting, not the stopping; run it again to go on.
+    """
+    from ticketctl.aws.stack import place_of
+    from ticketctl.switching.switching import Switch
+
+    stack = stack_of(ctx)
+    remark(place_of(stack))
+    Switch(stack).stop()
+
+
+@command(OPERATIONS, "ticketctl start")
+def start(ctx: typer.Context) -> None:
+    """Start the worker: the event source mappings that `ticketctl stop` has stopped.
+
+    It names any other that is disabled, with the command that starts it, and ends with
+    status 1 if there are only such.
+    """
+    from ticketctl.aws.stack import place_of
+    from ticketctl.switching.switching import Switch
+
+    stack = stack_of(ctx)
+    remark(place_of(stack))
+    if status := Switch(stack).start():
+        raise typer.Exit(status)

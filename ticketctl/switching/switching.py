@@ -1,0 +1,139 @@
+"""Switches the worker's event source mappings, and waits until it is done.
+
+A mapping that is stopped here has a tag, so that whoever starts the worker, in another
+shell a day later, starts these, and no mapping that was disabled for another reason.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from botocore.exceptions import ClientError
+
+from ticketctl.aws.aws_errors import error_code, is_refused
+from ticketctl.aws.items import timestamp_now
+from ticketctl.aws.stack import System
+from ticketctl.aws.worker_state import (
+    DISABLED,
+    ENABLED,
+    Source,
+    WorkerState,
+    worker_state,
+)
+from ticketctl.cli.errors import Status
+from ticketctl.cli.output import console, counted, remark
+
+TAG: Final = "ticketctl:stopped"
+_EVERY_SECONDS: Final = 5.0
+_CHANGING: Final = {"ResourceInUseException", "ResourceConflictException"}
+"""Codes of a change while an earlier one goes on."""
+_OFF: Final = {DISABLED, "Disabling"}
+
+
+@dataclass
+class Switch:
+    """Stops or starts the worker of a stack."""
+
+    stack: System
+    sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
+    said: str = ""
+    """The last remark on the progress."""
+
+    def stop(self) -> None:
+        """Disable all mappings, and wait until nothing of the worker runs."""
+        sources: Sequence[Source] = ()
+        try:
+            while not (state := self._state()).is_stopped:
+                sources = state.sources
+                for source in sources:
+                    if source.state == ENABLED:
+                        self._tag(source)
+                        self._switch(source, on=False)
+                self._say("; ".join(state.obstacles()))
+                self.sleep(_EVERY_SECONDS)
+        except BaseException:  # Ctrl-C as well.
+            disabled = sum(one.state == DISABLED for one in sources)
+            far = f"{disabled} of {counted(len(sources), 'mapping')} disabled"
+            remark(f"the worker is not stopped: {far}; run it again, and it goes on")
+            raise
+        names = ", ".join(one.queue_name for one in state.sources)
+        of = f": {counted(len(state.sources), 'mapping')}, of {names}" if names else ""
+        console().print(f"the worker is stopped{of}", markup=False)
+
+    def start(self) -> Status:
+        """Enable the mappings that `stop` disabled, and name all others."""
+        sources = self._state().sources
+        if not sources:
+            console().print("nothing feeds the worker: it has no event source mapping")
+            return Status.FOUND
+        own = [one for one in sources if self._is_tagged(one)]
+        started: list[Source] = []
+        try:
+            for source in self._enabled([one.id for one in own]):
+                started.append(source)
+                console().print(f"started: the mapping of {source.queue_name}")
+        except BaseException:  # Ctrl-C as well.
+            far = f"{len(started)} of {counted(len(own), 'mapping')}"
+            remark(f"started: {far}; run it again, and it goes on")
+            raise
+        left = [one for one in self._state().sources if one.state in _OFF]
+        for source in left:
+            remark(
+                f"{source.state}, and not by `stop`: the mapping of "
+                f"{source.queue_name}; this starts it: aws lambda "
+                f"update-event-source-mapping --uuid {source.id} --enabled"
+            )
+        if not (started or left):
+            console().print("the worker runs already")
+        return Status.FOUND if left and not started else Status.OK
+
+    def _enabled(self, ids: Sequence[str]) -> Iterator[Source]:
+        """Enable mappings, and yield each when it is."""
+        waiting = set(ids)
+        while waiting:
+            for source in self._state().sources:
+                if source.id not in waiting:
+                    continue
+                if source.state == DISABLED:
+                    self._switch(source, on=True)
+                elif source.state == ENABLED:
+                    untag = self.stack.client("lambda").untag_resource
+                    untag(Resource=source.arn, TagKeys=[TAG])
+                    waiting.remove(source.id)
+                    yield source
+            if waiting:
+                self._say(f"{counted(len(waiting), 'mapping')} not enabled yet")
+                self.sleep(_EVERY_SECONDS)
+
+    def _state(self) -> WorkerState:
+        return worker_state(self.stack)
+
+    def _switch(self, source: Source, *, on: bool) -> None:
+        try:
+            self.stack.client("lambda").update_event_source_mapping(
+                UUID=source.id, Enabled=on
+            )
+        except ClientError as error:
+            if error_code(error) not in _CHANGING:
+                raise
+
+    def _tag(self, source: Source) -> None:
+        """Note who is to be started again; the worker is stopped without it, too."""
+        try:
+            self.stack.client("lambda").tag_resource(
+                Resource=source.arn, Tags={TAG: timestamp_now()}
+            )
+        except ClientError as error:
+            if not is_refused(error):
+                raise
+            remark(f"`start` will not know the mapping of {source.queue_name}: {error}")
+
+    def _is_tagged(self, source: Source) -> bool:
+        tags = self.stack.client("lambda").list_tags(Resource=source.arn)["Tags"]
+        return TAG in tags
+
+    def _say(self, progress: str) -> None:
+        if progress != self.said:
+            self.said = progress
+            remark(progress)
