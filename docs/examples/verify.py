@@ -164,6 +164,8 @@ def tickets_of(text: str) -> Iterator[Ticket]:
             # First, because a writer can add attributes of the names below.
             case {"project_id": str(), "number": int() | float()}:
                 yield document
+            case {"kind": "record", "record": dict()} | {"kind": "end", "end": dict()}:
+                pass  # Lines of `ticketctl export` that are no tickets.
             case {"NextToken": _} | {"LastEvaluatedKey": _}:
                 raise ValueError("not all items: let the AWS CLI read all pages")
             case {"Items": [*items]}:  # The AWS CLI's answer.

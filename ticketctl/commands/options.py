@@ -33,6 +33,9 @@ Rate = Annotated[int | None, typer.Option(min=1, help="Read units a second, at m
 TicketsTable = Annotated[
     str | None, typer.Option(help="Another table of tickets: a restored one, say.")
 ]
+KeysTable = Annotated[
+    str | None, typer.Option(help="Another table of keys, with that of tickets.")
+]
 
 
 def completed_by(words: Collection[str]) -> Callable[[str], list[str]]:

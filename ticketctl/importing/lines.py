@@ -25,6 +25,7 @@ from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
 from ticketctl.files.csv_columns import NUMBERS, quoted, whole
+from ticketctl.files.exported import kind_of
 from ticketctl.files.lines import Line, Problems, shown_name
 from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.fitting import fitted
@@ -79,6 +80,8 @@ def check_lines(
     """Yield the good lines, and add the bad ones to the problems."""
     seen: dict[tuple[str, str, object], int] = {}
     for line in lines:
+        if kind_of(line.fields):  # An import makes the records itself.
+            continue
         try:
             ticket = _ticket(line, defaults)
             for place in _places(ticket):

@@ -18,10 +18,17 @@ from tests.support.cases import cases
 from tests.support.ctl_process import context_of
 from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
-from tests.support.seed_items import Item, block_items, sequence, ticket_item
+from tests.support.seed_items import (
+    Item,
+    block_items,
+    reserved_item,
+    sequence,
+    ticket_item,
+)
 from tests.support.stage import Stage
 from tests.support.steps import Steps
 from ticketctl.aws.aws_errors import explained
+from ticketctl.aws.items import json_values, plain
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import Status
 from ticketctl.commands.export import STEP, export
@@ -156,7 +163,80 @@ def test_no_file_is_left_when_an_export_ends_at_one_of_its_calls(
     assert "NOT WHOLE" in ended.err
     assert not [*stage.folder.glob("*saved*")]
     assert stage.call("export", "--save", str(path)).status == Status.OK
-    assert len(path.read_bytes().splitlines()) == 7
+    *items, _ = path.read_bytes().splitlines()
+    assert len(items) == 7
+
+
+class TestRecords:
+    """A key that no ticket explains is exported, too: it has a number all the same."""
+
+    @pytest.fixture
+    def lost(self, stage: Stage) -> Stage:
+        """Return a system that lost a ticket, and has another's hash in its place."""
+        stage.write(*sequence("PROJ", *range(1, 6)), *sequence("OPS", 1, 2))
+        kept = stage.read("PROJ", 4)
+        stage.lose("PROJ", 2)
+        stage.lose("OPS", 1)
+        chain = kept.get("chain", {"S": f"v1:{'a' * 43}"})
+        stage.change("PROJ", "key-4", chain=chain["S"])
+        held = reserved_item("PROJ", 4, 4) | {"chain": chain}
+        stage.write(held)
+        return stage
+
+    @pytest.mark.parametrize(
+        ("options", "keys", "counts"),
+        [
+            ([], {"key-1", "key-2", "key-4"}, (5, 3, 2)),
+            (["--project", "PROJ"], {"key-2", "key-4"}, (4, 2, 1)),
+            (["--tickets-table", "tickets"], set(), (5, None, 2)),
+            (
+                ["--tickets-table", "tickets", "--keys-table", "keys"],
+                {"key-1", "key-2", "key-4"},
+                (5, 3, 2),
+            ),
+        ],
+        ids=["all", "one-project", "tickets-alone", "both-tables"],
+    )
+    def test_records_and_counts_follow_the_items(
+        self,
+        lost: Stage,
+        options: list[str],
+        keys: set[str],
+        counts: tuple[int, int | None, int],
+    ) -> None:
+        """A lost ticket's key is nowhere else, even if its hash is kept."""
+        *lines, end = lost.call("export", *options).json_lines
+
+        records = [line["record"] for line in lines if line.get("kind") == "record"]
+        assert {record["idempotency_key"] for record in records} == keys
+        assert len(lines) == counts[0] + len(records)
+        names = ("items", "records", "missing")
+        assert end == {"kind": "end", "end": dict(zip(names, counts, strict=True))}
+        for record in records:
+            if record["project_id"] == "PROJ":
+                there = plain(lost.read("PROJ", record["idempotency_key"]))
+                assert record == json_values(there)
+
+    def test_record_has_no_line_when_its_ticket_came_late(self, stage: Stage) -> None:
+        """A worker wrote both behind the tickets that were read, or a page hid one."""
+        stage.write(*sequence("PROJ", 1))
+        stage.before("scan", int, int, partial(stage.write, *sequence("PROJ", 2)))
+
+        *lines, end = stage.call("export").json_lines
+
+        assert [line["number"] for line in lines] == [1]
+        assert end["end"] == {"items": 1, "records": 0, "missing": 0}
+
+    def test_record_has_no_line_when_its_ticket_shows_after_a_pause(
+        self, stage: Stage
+    ) -> None:
+        ticket, record = sequence("PROJ", 1)
+        stage.write(record)
+        stage.on_pause = partial(stage.write, ticket)
+
+        [end] = stage.call("export").json_lines
+
+        assert end["end"]["records"] == 0
 
 
 class TestVerifier:

@@ -15,7 +15,7 @@ import pytest
 from tests.support.audits import audited
 from tests.support.builders import create_ticket
 from tests.support.cases import cases
-from tests.support.ctl_process import Ended
+from tests.support.ctl_process import Ended, items_of
 from tests.support.evidence import chain_after
 from tests.support.stage import Stage, line
 from ticket_numbering.contract.dynamodb_items import RESERVED_UP_TO, TIMES
@@ -61,7 +61,7 @@ class History:
             for number in numbers:
                 self.stage.call(mark, f"PROJ-{number}", "--reason", f"it's {number}")
         path = self.stage.folder / "saved.jsonl"
-        path.write_text(self.stage.call("export").out)
+        path.write_text(items_of(self.stage.call("export").out))
         self.saved = str(path)
 
     def send(self, *numbers: int) -> dict[int, Any]:
@@ -519,7 +519,7 @@ class TestAmongSeeds:
         stage.change("PROJ", 3, **({"assigned_at": date} if is_over else {}))
         stage.change("PROJ", "key-3", number=12)
         path = stage.folder / "again.jsonl"
-        path.write_text(stage.call("export").out)
+        path.write_text(items_of(stage.call("export").out))
 
         ended = stage.call("import", str(path), "--dry-run")
 
@@ -535,7 +535,7 @@ class TestKeysOfTwo:
         self, history: History, tmp_path: Path
     ) -> None:
         history.stage.change("PROJ", 12, idempotency_key="key-3")
-        Path(history.saved).write_text(history.stage.call("export").out)
+        Path(history.saved).write_text(items_of(history.stage.call("export").out))
         elsewhere = Stage(tmp_path)
 
         planned = elsewhere.call("import", history.saved, "--dry-run")
@@ -605,7 +605,7 @@ class TestReserved:
         stage.write(stage.seed(20).item(14) | {"chain": {"S": "v1:lost"}})
         stage.seed(20).apply()
         history.send(21, 22)
-        Path(history.saved).write_text(stage.call("export").out)
+        Path(history.saved).write_text(items_of(stage.call("export").out))
         return stage
 
     def test_reserved_numbers_go_back_as_they_were_when_a_restore_lacks_them(

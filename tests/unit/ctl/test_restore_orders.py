@@ -11,6 +11,7 @@ import pytest
 from simulation.aws.clients import AlteredClient
 from tests.support.audits import audited
 from tests.support.builders import create_ticket
+from tests.support.ctl_process import items_of
 from tests.support.stage import Stage, line
 from ticketctl.cli.errors import Status
 
@@ -84,7 +85,7 @@ def damaged(stage: Stage) -> Stage:
     send(stage, *range(3, 7))
     stage.seed(SEEDED[1]).apply()
     send(stage, *range(SEEDED[1] + 1, LAST + 1))
-    (stage.folder / "saved.jsonl").write_text(stage.call("export").out)
+    (stage.folder / "saved.jsonl").write_text(items_of(stage.call("export").out))
     for number in LOST:
         stage.lose("PROJ", number)
     for number in UNRECORDED:
