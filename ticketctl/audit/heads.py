@@ -16,8 +16,8 @@ from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.field_types import is_project_id
 from ticketctl.aws.table_reader import MAX_KEYS, TableReader
 from ticketctl.cli.errors import InputError
+from ticketctl.files.json_lines import open_lines
 from ticketctl.files.lines import Line, shown_name
-from ticketctl.files.request_file import open_lines
 from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.chain import chain_problem
 from ticketctl.ledger.findings import RANGES, Finding, Kind
@@ -50,7 +50,7 @@ def read_heads(path: str, projects: Sequence[str] = ()) -> list[Head]:
     Raises:
         InputError: It cannot be read, or has no head, or a line is none.
     """
-    with open_lines(path, "jsonl") as lines:
+    with open_lines(path) as lines:
         heads = [_head(path, line) for line in lines]
     if not heads:
         raise InputError(f"{shown_name(path)}: no head")

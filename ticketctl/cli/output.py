@@ -66,12 +66,13 @@ def said_if_cut(so_far: Callable[[], str]) -> Iterator[None]:
     """Say how far the output came, if the block ends before its end.
 
     By Ctrl-C, a closed terminal, a full disk, a reader that is gone, or AWS: what is
-    there then looks like the whole.
+    there then looks like the whole. Nothing is said if there is no text.
     """
     try:
         yield
     except BaseException:
-        remark(f"NOT WHOLE: {so_far()}")
+        if text := so_far():
+            remark(f"NOT WHOLE: {text}")
         raise
 
 

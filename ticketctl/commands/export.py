@@ -1,9 +1,7 @@
 """The command that exports tickets."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
-from typing import Annotated, Any, Final
+from contextlib import nullcontext
+from typing import Annotated, Final
 
 import typer
 
@@ -11,15 +9,13 @@ from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.cli.output import (
     console,
     counted,
-    json_line,
-    print_json_line,
     program,
     remark,
     said_if_cut,
     spinner,
 )
 from ticketctl.commands.application import TICKETS, command, stack_of
-from ticketctl.commands.options import KeysTable, Rate, TicketsTable
+from ticketctl.commands.options import KeysTable, Rate, Save, TicketsTable
 
 STEP: Final = 100
 """Items between two updates of the progress."""
@@ -39,10 +35,7 @@ def export(  # noqa: PLR0913 - one parameter for each option.
         list[str] | None,
         typer.Option(help="Export this project alone; can be repeated."),
     ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(help="A new file for the lines, which is whole or not there."),
-    ] = None,
+    save: Save = None,
     rate: Rate = None,
     tickets_table: TicketsTable = None,
     keys_table: KeysTable = None,
@@ -68,6 +61,7 @@ def export(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.export.export import Export
     from ticketctl.export.unexplained import Unexplained
     from ticketctl.files.exported import end_line, record_line
+    from ticketctl.files.whole_file import so_far, writing
     from ticketctl.ledger.database import Numbers
 
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
@@ -85,8 +79,8 @@ def export(  # noqa: PLR0913 - one parameter for each option.
     of_about = "" if projects else f" of about {about:,}"
     is_on_screen = console().is_terminal and not save  # The lines themselves show it.
     with (
-        _writing(save) as write,
-        said_if_cut(lambda: _so_far(tickets.items, save)),
+        writing(save) as write,
+        said_if_cut(lambda: so_far(save, counted(tickets.items, "item"))),
         nullcontext() if is_on_screen else spinner("exporting") as show,
         Numbers({}) as numbers,
     ):
@@ -107,19 +101,3 @@ def export(  # noqa: PLR0913 - one parameter for each option.
     if tickets.missing:
         remark(f"missing: {counted(tickets.missing, 'number')}; see: {program} audit")
         raise typer.Exit(Status.FOUND)
-
-
-@contextmanager
-def _writing(save: Path | None) -> Iterator[Callable[[Any], object]]:
-    """Yield what writes a line: to a whole file, or to the output."""
-    from ticketctl.files.whole_file import whole_file
-
-    if save is None:
-        yield print_json_line
-        return
-    with whole_file(save) as file:
-        yield lambda value: file.write(json_line(value))
-
-
-def _so_far(items: int, save: Path | None) -> str:
-    return f"{save} is not written" if save else counted(items, "item")

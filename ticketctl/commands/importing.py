@@ -8,13 +8,12 @@ from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, with_progress
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, command, stack_of
-from ticketctl.commands.options import Encoding, File, FileFormat, Yes
+from ticketctl.commands.options import File, Yes
 
 
 @command(
     SEQUENCES,
     "ticketctl import tickets.jsonl --dry-run",
-    'ticketctl import jira.csv --map "Issue key=key" --map Summary=title',
     "jq -c '.issues[]' export.json | ticketctl import - --project PROJ --yes",
     "ticketctl import tickets.jsonl --verify",
 )
@@ -25,31 +24,6 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     project: Annotated[
         str | None, typer.Option(help="The project of tickets that name none.")
     ] = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="COLUMN=FIELD",
-            help="CSV: the field that a column holds; can be repeated. "
-            "Columns without it are left out.",
-        ),
-    ] = None,
-    date_format: Annotated[
-        str | None,
-        typer.Option(
-            help="The form of assigned_at, such as '%d/%b/%y %I:%M %p' for Jira's; "
-            "UTC if it has no offset. Default: ISO 8601, or JavaScript's form."
-        ),
-    ] = None,
-    fit: Annotated[
-        bool,
-        typer.Option(
-            help="Change what a ticket cannot hold: characters become U+FFFD, "
-            "texts and lists are cut. The report names the lines."
-        ),
-    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -71,8 +45,8 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
 
     A line has the fields of a create-ticket message and `number`; or `key`, such as
     PROJ-42, in place of project and number. `assigned_at` says when it got its number,
-    else it is now. Without an `idempotency_key` it gets `import:PROJ-42`. CSV is as for
-    `send-file`; `--map` reads the exports of other systems.
+    else it is now. Without an `idempotency_key` it gets `import:PROJ-42`.
+    `ticketctl convert` makes such lines from the exports of other systems.
 
     A project whose last number is lower is seeded up to the highest one of the file;
     the worker goes on after it. That cannot be undone, so you are asked first. Nothing
@@ -89,10 +63,9 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.aws.items import timestamp_now
     from ticketctl.aws.stack import caller_arn, limits_of, place_of
     from ticketctl.cli.arguments import checked_project
-    from ticketctl.files.csv_columns import mapped
-    from ticketctl.files.request_file import open_lines
+    from ticketctl.files.json_lines import open_lines
     from ticketctl.importing.judging import Judge
-    from ticketctl.importing.lines import FIELDS, Defaults, read_tickets
+    from ticketctl.importing.lines import Defaults, read_tickets
     from ticketctl.importing.planning import REFUSED, judge_all
     from ticketctl.importing.report import (
         counts_of,
@@ -106,15 +79,11 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     )
     from ticketctl.importing.reserved import missing_reserved
     from ticketctl.importing.tickets import Import
-    from ticketctl.importing.times import check_form
 
     if project is not None:
         checked_project(project)
-    if date_format:
-        check_form(date_format)
-    defaults = Defaults(timestamp_now(), project, date_format, fit)
-    filled = mapped(columns or (), FIELDS)
-    with open_lines(file, file_format, filled, encoding) as lines:
+    defaults = Defaults(timestamp_now(), project)
+    with open_lines(file) as lines:
         tickets = read_tickets(lines, file, defaults)
     stack = stack_of(ctx)
     judge = Judge(caller_arn(stack), stack.retention_days)
@@ -127,7 +96,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.OK if is_right else Status.FOUND)
     refuse_beyond(limits_of(stack), judged, file)
     planned = [*plan(stack, tickets), *counts_of(judged, reserved)]
-    warned = [*warnings(stack, tickets, judged)]
+    warned = [*warnings(stack, tickets)]
     refused = print_refused(judged, file)
     if not dry_run:
         asked = [place_of(stack), *planned, *warned, "This cannot be undone. Go on?"]

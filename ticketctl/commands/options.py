@@ -1,11 +1,10 @@
 """The arguments and options that commands of several modules share."""
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-
-from ticketctl.files import Format
 
 MAX_NUMBER: Final = 10**15
 """The contract's; its import takes longer than all of `--version`."""
@@ -18,15 +17,13 @@ TicketKey = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
 
 File = Annotated[
-    str, typer.Argument(metavar="FILE", help="JSONL or CSV; - is standard input.")
+    str, typer.Argument(metavar="FILE", help="JSON lines; - is standard input.")
 ]
-FileFormat = Annotated[
-    Format | None,
-    typer.Option("--format", help="File format; default: by suffix, else jsonl."),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(help="Of the file, such as cp1252 or utf-16; default: UTF-8."),
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="NEW", help="A new file for the lines, which is whole or not there."
+    ),
 ]
 
 Rate = Annotated[int | None, typer.Option(min=1, help="Read units a second, at most.")]

@@ -10,9 +10,7 @@ from ticketctl.cli.output import console, print_json_line
 from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.commands.options import (
     MAX_NUMBER,
-    Encoding,
     File,
-    FileFormat,
     Json,
     completed_by,
 )
@@ -99,7 +97,7 @@ def send(  # noqa: PLR0913 - one parameter for each option.
 @command(
     TICKETS,
     "ticketctl send-file tickets.jsonl --dry-run",
-    "ticketctl send-file tickets.csv --project WEB --rate 100 --wait",
+    "ticketctl send-file tickets.jsonl --project WEB --rate 100 --wait",
     'export-tickets | ticketctl send-file - --key-prefix "nightly-$(date +%F)"',
 )
 def send_file(  # noqa: PLR0913 - one parameter for each option.
@@ -109,8 +107,6 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     project: Annotated[
         str | None, typer.Option(help="The project of lines that name none.")
     ] = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
     key_prefix: Annotated[
         str | None,
         typer.Option(
@@ -141,10 +137,9 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
 ) -> None:
     """Ask for the tickets of a file.
 
-    JSONL is a JSON object a line. CSV has a header of field names; there, an empty cell
-    is an absent field, labels are separated by ; and attributes are columns named
-    attributes.NAME. Everything is checked before anything is sent, and a bad line stops
-    the whole file. A dry run asks no stack, so it does not check the stack's limits.
+    It has a JSON object a line; `ticketctl convert` makes them of CSV. Everything is
+    checked before anything is sent, and a bad line stops the whole file. A dry run asks
+    no stack, so it does not check the stack's limits.
 
     A line without an idempotency_key gets one that is made from the file's name and
     the line's content. So the same file can be sent again, after Ctrl-C or with
@@ -157,8 +152,9 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     """
     from ticket_numbering.contract.limits import Limits
     from ticketctl.aws.stack import limits_of
-    from ticketctl.files.request_file import open_lines
-    from ticketctl.send.checking import Check, check_file, keys_of
+    from ticketctl.files.derived_keys import keys_of
+    from ticketctl.files.json_lines import open_lines
+    from ticketctl.send.checking import Check, check_file
     from ticketctl.send.delivering import Delivery
     from ticketctl.send.spool import Spool
 
@@ -167,7 +163,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
     keys, status = keys_of(file, key_prefix), Status.OK
-    with open_lines(file, file_format, encoding=encoding) as lines, Spool() as spool:
+    with open_lines(file) as lines, Spool() as spool:
         stack = None if dry_run else stack_of(ctx)
         limits = limits_of(stack) if stack else Limits()
         check = Check(

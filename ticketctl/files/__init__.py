@@ -1,5 +1,1 @@
-"""Files that people give: requests as JSONL or CSV."""
-
-from typing import Literal
-
-Format = Literal["jsonl", "csv"]
+"""Files that people give, and files that a command writes."""

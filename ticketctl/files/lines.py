@@ -1,13 +1,21 @@
 """The lines of a file of requests, and the problems of bad ones."""
 
+import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from ticket_numbering.contract.json_body import MAX_DIGITS
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark, visible
 
 STANDARD_INPUT: Final = "-"
+
+NUMBERS: Final = {"max_number", "number"}
+"""Fields that hold a whole number, which a file may have as a text."""
+
+_WHOLE: Final = re.compile(rf"0*([0-9]{{1,{MAX_DIGITS}}})(?:\.0)?")
+_NAME_WIDTH: Final = 64
 
 MOST_PROBLEMS: Final = 20
 """Bad lines that are named; the others are counted, so that a screen shows all."""
@@ -52,3 +60,17 @@ class Problems:
 def shown_name(path: str) -> str:
     """Return a file's name for remarks."""
     return "standard input" if path == STANDARD_INPUT else visible(path)
+
+
+def quoted(value: Any) -> str:
+    """Return a value or a name of a file for a remark."""
+    return visible(repr(value), _NAME_WIDTH)
+
+
+def whole(value: Any) -> Any:
+    """Return the number of a text of digits, also of `007` and `12.0`; else the value.
+
+    Spreadsheets write a column of numbers with an empty cell as 12.0.
+    """
+    found = _WHOLE.fullmatch(value) if isinstance(value, str) else None
+    return int(found[1]) if found else value

@@ -2,12 +2,13 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import json_line, print_json_line
 
 
 @contextmanager
@@ -35,6 +36,25 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
                 Path(name).unlink()
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+@contextmanager
+def writing(save: Path | None) -> Iterator[Callable[[Any], object]]:
+    """Yield what writes a line of JSON: to a whole file, or to the output.
+
+    Raises:
+        InputError: As of `whole_file`.
+    """
+    if save is None:
+        yield print_json_line
+        return
+    with whole_file(save) as file:
+        yield lambda value: file.write(json_line(value))
+
+
+def so_far(save: Path | None, printed: str) -> str:
+    """Return how far the output came, where it ended before its end."""
+    return f"{save} is not written" if save else printed
 
 
 def _refuse_taken(path: Path) -> None:

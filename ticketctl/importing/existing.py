@@ -22,8 +22,6 @@ class Existing(Ticket):
     """When it got its number, by its line, or else now."""
     is_exported: bool = False
     """Whether it is the whole item of a table, for it has a hash or an origin."""
-    is_changed: bool = False
-    """Whether its texts were made to fit."""
 
     @property
     def has_own_key(self) -> bool:

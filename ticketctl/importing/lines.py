@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from ticket_numbering.contract.dynamodb_items import (
@@ -18,18 +19,20 @@ from ticket_numbering.contract.dynamodb_items import (
     TIMES,
 )
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
-from ticket_numbering.contract.field_types import MAX_NUMBER, is_project_id
+from ticket_numbering.contract.field_types import (
+    MAX_NUMBER,
+    is_project_id,
+    timestamp,
+)
 from ticket_numbering.contract.json_body import refuse_envelope
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
-from ticketctl.files.csv_columns import NUMBERS, quoted, whole
 from ticketctl.files.exported import kind_of
-from ticketctl.files.lines import Line, Problems, shown_name
+from ticketctl.files.fitting import fitted
+from ticketctl.files.lines import NUMBERS, Line, Problems, quoted, shown_name, whole
 from ticketctl.importing.existing import Existing, Tickets
-from ticketctl.importing.fitting import fitted
-from ticketctl.importing.times import time_of
 from ticketctl.ledger.item import MARKS, Item, parse
 
 FIELDS: Final = ("key", "number", "assigned_at")
@@ -49,14 +52,10 @@ NOTHING: Final = "; nothing was imported"
 
 @dataclass(frozen=True)
 class Defaults:
-    """Values for tickets without them, and how to read the others."""
+    """Values for tickets without them."""
 
     now: str
     project: str | None = None
-    form: str | None = None
-    """That of their times; ISO 8601 or JavaScript's if None."""
-    fit: bool = False
-    """Whether texts are made to fit."""
 
 
 def read_tickets(lines: Iterable[Line], file: str, defaults: Defaults) -> Tickets:
@@ -128,7 +127,7 @@ def _existing(
     fields = {name: placed[name] for name in placed if name not in LEFT_BEHIND}
     assigned_at = defaults.now
     if ASSIGNED_AT in fields:
-        assigned_at = time_of(fields.pop(ASSIGNED_AT), defaults.form)
+        assigned_at = _time(fields.pop(ASSIGNED_AT))
     if project_id is not None:
         fields["project_id"] = project_id
     # Visible also where the project is not as it must be.
@@ -136,8 +135,7 @@ def _existing(
     fields.setdefault("idempotency_key", key)
     # What a table had goes back as it is; a hash covers it.
     may_change = not placed.keys() & {CHAIN, IMPORTED_BY}
-    wanted = fitted(fields) if defaults.fit and may_change else fields
-    request = _request(wanted, is_final=defaults.fit or not may_change)
+    request = _request(fields, may_change=may_change)
     is_imported = placed.get(ORIGIN) == EXTERNAL and IMPORTED_BY in placed
     is_exported = CHAIN in placed or is_imported
     # Only what goes back as it was needs its texts here, too, beside the request.
@@ -155,21 +153,35 @@ def _existing(
         request=request,
         assigned_at=assigned_at,
         is_exported=is_exported,
-        is_changed=wanted != fields,
     )
 
 
-def _request(fields: Fields, *, is_final: bool) -> CreateTicket:
+def _request(fields: Fields, *, may_change: bool) -> CreateTicket:
     try:
         return CreateTicket.parse(body_of(fields))
     except PoisonMessageError as error:
-        if is_final:
+        if not may_change:
             raise
         try:
             CreateTicket.parse(body_of(fitted(fields)))
         except PoisonMessageError:
             raise error from None
-        raise InvalidMessageError(f"{error}; --fit changes such texts") from error
+        remedy = "ticketctl convert --fit changes such texts"
+        raise InvalidMessageError(f"{error}; {remedy}") from error
+
+
+def _time(value: Any) -> str:
+    """Return a time of ISO 8601, with its offset, as the worker writes it."""
+    try:
+        moment = datetime.fromisoformat(value.upper())
+        if moment.tzinfo:
+            return timestamp(moment)
+    except (AttributeError, TypeError, ValueError, OverflowError):
+        pass
+    why = f"{quoted(value)} is no time such as 2026-01-15T09:30:00Z"
+    raise InvalidMessageError(
+        f"assigned_at: {why}; ticketctl convert reads other forms"
+    )
 
 
 def _placed(fields: Fields) -> Fields:

@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
+from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, RESERVED
 from ticket_numbering.contract.limits import Limits
@@ -17,6 +18,9 @@ from ticketctl.importing.neighbours import ALREADY
 from ticketctl.importing.planning import MISSING, NO_RECORD, REFUSED, Judged
 from ticketctl.importing.tickets import RECORDED, WRITTEN
 from ticketctl.ledger.item import Item, Malformed
+
+_SMALL_STEP: Final = 100
+"""Other systems skip numbers, too: of deleted tickets."""
 
 
 def refuse_beyond(limits: Limits, judged: Sequence[Judged], file: str) -> None:
@@ -63,6 +67,7 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
             f"{project}: {counted(counts[project], 'ticket')} up to {number}; "
             f"the last number is {last or 'none yet'}, the next {then}"
         )
+    yield from _jumps(tickets)
     dated = [one for one in tickets.to_import if ASSIGNED_AT in one.fields]
     if days := sorted(one.assigned_at[:10] for one in dated):
         yield f"dates: {days[0]} to {days[-1]}"
@@ -73,10 +78,19 @@ def plan(stack: System, tickets: Tickets) -> Iterator[str]:
         )
 
 
-def warnings(
-    stack: System, tickets: Tickets, judged: Sequence[Judged]
-) -> Iterator[str]:
-    """Warn of a next ticket behind the file's highest, and of what --fit changed."""
+def _jumps(tickets: Tickets) -> Iterator[str]:
+    """Name a number that a slip may have made, for the sequence stays there."""
+    for project, lines in tickets.by_project().items():
+        steps = ((after - before, after) for before, after in pairwise(sorted(lines)))
+        step, number = max(steps, default=(0, 0))
+        line = lines.get(number)
+        if step > max(len(lines), _SMALL_STEP) and isinstance(line, Existing):
+            where = f"{project}-{number} (line {line.line})"
+            yield f"{where} is {step:,} above the one before"
+
+
+def warnings(stack: System, tickets: Tickets) -> Iterator[str]:
+    """Warn of a next ticket behind the file's highest."""
     highest = tickets.highest_numbers().items()
     is_other = not tickets.are_exported
     if is_other and any(
@@ -85,14 +99,6 @@ def warnings(
         yield (
             "if the old system gave higher numbers, the next ticket takes one of them "
             f"unless you seed first: {program} seed PROJECT --last NUMBER"
-        )
-    changed = [one.ticket for one in judged if one.is_due and one.ticket.is_changed]
-    if changed:
-        yield f"changed to fit: {_listed(changed)}; the full texts are not kept"
-    if own := [one for one in changed if one.has_own_key]:
-        yield (
-            f"changed, with an idempotency_key of their own: {_listed(own)}; a repeat "
-            "of such a request will be refused as a different ticket"
         )
 
 

@@ -12,8 +12,8 @@ from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
+from ticketctl.files.json_lines import open_lines
 from ticketctl.files.lines import shown_name
-from ticketctl.files.request_file import open_lines
 
 _TITLES: Final = (
     "Login page flickers in dark mode",

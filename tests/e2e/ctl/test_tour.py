@@ -110,6 +110,11 @@ def test_tour_ends_with_a_clean_audit(printed: Path, tmp_path: Path) -> None:
     keys = re.findall(r"^\S+", watched, re.MULTILINE)
     assert keys.count("refused") == POISON
     assert len({*keys} - {"refused"}) == expected
+    (tmp_path / "wishes.csv").write_text("project_id;title\nMINE;Export\n")
+    made = (
+        "ticketctl convert wishes.csv --key-prefix w | ticketctl send-file - --dry-run"
+    )
+    assert "good tickets: 1" in said(made, tmp_path)
     listed = said("ticketctl list WEB --limit 1", tmp_path)
     assert "there are more" in listed
     said('ticketctl void MINE-1 --reason "a mistake" --yes', tmp_path)

@@ -1,7 +1,6 @@
 """`ticketctl import` writes a ticket with its key, once, or not at all."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -12,26 +11,18 @@ import pytest
 from tests.support.builders import CALLER, create_ticket
 from tests.support.canned_aws import client_error, failing
 from tests.support.cases import plain_id
-from tests.support.markdown_commands import commands
-from tests.support.paths import ROOT
 from tests.support.seed_items import Item, ticket_item
 from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item
-from ticket_numbering.contract.messages import MAX_BODY_BYTES
-from ticketctl.aws.items import plain, serialized
-from ticketctl.aws.request_fields import body_of
+from ticketctl.aws.items import serialized
 from ticketctl.cli.errors import BusyError, Status
+from ticketctl.files.json_lines import json_lines
 from ticketctl.files.lines import Problems
-from ticketctl.files.request_file import json_lines
 from ticketctl.importing.existing import Existing
-from ticketctl.importing.fitting import fitted
 from ticketctl.importing.judging import Known
 from ticketctl.importing.lines import Defaults, check_lines
 
-SAMPLES = ROOT / "tests" / "support" / "samples"
-
 NOW = "2026-11-21T06:30:00.123Z"
-JIRAS = "%d/%b/%y %I:%M %p"
 RESERVED: Any = {"status": "reserved", "reserved_at": NOW, "reserved_by": CALLER}
 RESERVED_LINE = RESERVED | {"project_id": "PROJ", "number": 9, "chain": "v1:c"}
 
@@ -47,25 +38,18 @@ class Noted(Problems):
 
 
 def read(
-    *lines: Any,
-    project: str | None = None,
-    date_format: str | None = None,
-    fit: bool = False,
+    *lines: Any, project: str | None = None
 ) -> tuple[list[Existing], list[tuple[int, str]]]:
     """Read lines as a file holds them: the tickets, and the problems."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
-    defaults, problems = Defaults(NOW, project, date_format, fit), Noted("-")
+    defaults, problems = Defaults(NOW, project), Noted("-")
     found = [*check_lines(json_lines(texts), defaults, problems)]
     return [one for one in found if isinstance(one, Existing)], problems.noted
 
 
 TIMES = [
-    ("2019-05-04t10:00:00.5z", None, "2019-05-04T10:00:00.500Z"),
-    ("2019-05-04T10:00:00.123456789+02:00", None, "2019-05-04T08:00:00.123Z"),
-    ("22/Nov/26 10:00 AM", JIRAS, "2026-11-22T10:00:00.000Z"),
-    ("22/Nov/26 10:00 AM +0200", f"{JIRAS} %z", "2026-11-22T08:00:00.000Z"),
-    ("100%Z 22/11/26", "100%%Z %d/%m/%y", "2026-11-22T00:00:00.000Z"),
-    ("Sun Nov 22 2026 10:00:00 GMT-0330", None, "2026-11-22T13:30:00.000Z"),
+    ("2019-05-04t10:00:00.5z", "2019-05-04T10:00:00.500Z"),
+    ("2019-05-04T10:00:00.123456789+02:00", "2019-05-04T08:00:00.123Z"),
 ]
 
 
@@ -110,22 +94,19 @@ class TestReading:
         assert why.startswith(start)
 
     @pytest.mark.parametrize(
-        ("fields", "form", "project_id", "number", "stored"),
+        ("fields", "project_id", "number", "stored"),
         [
-            (line(10**15), None, "PROJ", 10**15, NOW),
-            ({"key": "A-1-42", "title": "t"}, None, "A-1", 42, NOW),
-            *(
-                (line(assigned_at=given), form, "PROJ", 42, stored)
-                for given, form, stored in TIMES
-            ),
+            (line(10**15), "PROJ", 10**15, NOW),
+            ({"key": "A-1-42", "title": "t"}, "A-1", 42, NOW),
+            *((line(assigned_at=given), "PROJ", 42, stored) for given, stored in TIMES),
         ],
         ids=plain_id,
     )
     def test_number_is_exact_and_its_time_as_the_worker_writes_it(
-        self, fields: Any, form: str, project_id: str, number: int, stored: str
+        self, fields: Any, project_id: str, number: int, stored: str
     ) -> None:
-        """Number and project name the key, and a form without an offset is of UTC."""
-        [ticket], _ = read(fields, project="OTHER", date_format=form)
+        """Number and project name the key."""
+        [ticket], _ = read(fields, project="OTHER")
 
         assert (ticket.project_id, ticket.number) == (project_id, number)
         assert ticket.assigned_at == stored
@@ -240,94 +221,21 @@ class TestExports:
         assert max(stage.tickets()) == 9
 
 
-def shown_imports() -> list[Sequence[str]]:
-    """Return the commands of the page that read other systems' exports."""
-    page = (ROOT / "docs" / "seeding.md").read_text()
-    shown = [one.words for one in commands("ticketctl", page) if one.is_in_block]
-    return [one for one in shown if one[0] == "import" and "--dry-run" not in one]
+class TestRemedy:
+    """What `convert --fit` can mend is said of no other line."""
 
-
-class TestFit:
-    """A text that does not fit costs a mark in the text."""
-
-    @pytest.mark.parametrize(
-        ("fields", "kept"),
-        [
-            ({"title": "a\r\nb\tc\x1b\u2028"}, {"title": "a b c\ufffd "}),
-            ({"title": "t" * 255}, {"title": "t" * 200}),
-            ({"description": "a\r\n\x0c\ud800"}, {"description": "a\r\n\ufffd\ufffd"}),
-            ({"labels": ["l" * 70] * 21}, {"labels": ["l" * 64] * 20}),
-            ({"attributes": {"a": "v" * 1025}}, {"attributes": {"a": "v" * 1024}}),
-        ],
-        ids=plain_id,
-    )
-    def test_text_is_cut_and_marked_when_a_ticket_cannot_hold_it(
-        self, fields: dict[str, Any], kept: dict[str, Any]
-    ) -> None:
-        [ticket], wrong = read(line(**fields), fit=True)
-        _, refused = read(line(**fields))
-
-        assert wrong == []
-        given: dict[str, Any] = {
-            "idempotency_key": ticket.idempotency_key,
-            "title": "t",
-        }
-        assert ticket.request == create_ticket(**given | kept)
-        assert ticket.is_changed
-        assert refused[0][1].endswith("; --fit changes such texts")
-
-    def test_description_is_cut_when_the_body_has_too_many_bytes(self) -> None:
-        door = "\U0001f6aa"
-        [ticket], _ = read(line(description=door * 70_000), fit=True)
-        space = MAX_BODY_BYTES - len(body_of({"description": ""}))
-        largest = door * (space // 4) + "a" * (space % 4)
-
-        assert {*str(ticket.request.description)} == {door}
-        for text in (largest, largest + "a"):
-            assert fitted({"description": text}) == {"description": largest}
-
-    @pytest.mark.parametrize("fit", [True, False])
-    def test_line_is_bad_when_fitting_cannot_mend_it(self, *, fit: bool) -> None:
-        """The remedy is not named where it is none; a hash covers a text as it is."""
-        _, wrong = read(line(title="a\tb", color="red"), line(2) | EXPORTED, fit=fit)
-        of_other_kinds: list[dict[str, Any]] = [
-            {"idempotency_key": "k" * 129},
-            {"labels": "a text"},
-            {"attributes": ["a text"]},
-        ]
-        _, other = read(*(line(1, **fields) for fields in of_other_kinds), fit=fit)
-        _, exported = read(line(title="a\tb") | EXPORTED, fit=fit)
-
-        assert [number for number, _ in wrong] == [1]
-        assert "--fit" not in wrong[0][1]
-        assert [number for number, _ in other] == [1, 2, 3]
-        assert exported == [(1, "title: character U+0009 is not allowed in one line")]
-
-
-class TestOtherSystems:
-    """The commands of the page read exports as these systems write them."""
-
-    def test_exports_are_tickets_when_the_commands_of_the_page_read_them(
-        self, stage: Stage
-    ) -> None:
-        """Of Jira, Linear and GitHub: cells of several lines, two columns of labels."""
-        for name, file, *options in shown_imports():
-            assert stage.call(name, str(SAMPLES / file), *options).status == Status.OK
-
-        stored = [*map(plain, stage.services.tables.items("tickets"))]
-        found = {item["idempotency_key"]: item for item in stored if "title" in item}
-        jira, linear, github = (
-            found[f"import:{key}"] for key in ("SHOP-2", "ENG-12", "WEB-7")
+    def test_remedy_is_named_when_texts_can_be_made_to_fit(self) -> None:
+        """A hash covers a text as it is."""
+        _, wrong = read(
+            line(1, title="a\tb"),
+            line(2, title="a\tb", color="red"),
+            line(3, idempotency_key="k" * 129),
+            line(4, title="a\tb") | EXPORTED,
         )
-        assert len(found) == 6
-        assert (jira["title"], jira["reporter"]) == ("Pay by card", "Ada Lovelace")
-        assert jira["description"].endswith('\r\nSee the design, then "ship" it.')
-        assert jira["labels"] == ["payment", "card"]
-        assert jira["attributes"] == {"priority": "Highest"}
-        assert jira["assigned_at"] == "2024-03-12T09:41:00.000Z"
-        assert linear["labels"] == ["Bug", "Web"]
-        assert linear["assigned_at"] == "2024-05-14T08:53:33.000Z"
-        assert github["labels"] == ["bug", "good first issue"]
+
+        assert ["convert --fit" in why for _, why in wrong] == [
+            *(True, False, False, False)
+        ]
 
 
 def existing(number: int = 42, **fields: Any) -> Existing:

@@ -84,7 +84,7 @@ class TestFileOfMessages:
         ("content", "why"),
         [
             ('{"a": "b"}\n\n{"b": \n', "my.jsonl:3: body: not JSON"),
-            ("1", "my.jsonl:1: body: must be a JSON object"),
+            ("1", "my.jsonl: not lines of JSON"),
             ("\n", "my.jsonl: holds no message"),
         ],
     )

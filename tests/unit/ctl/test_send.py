@@ -19,7 +19,6 @@ from simulation.aws.errors import ServiceError
 from simulation.aws.messages import Message
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.canned_aws import client_error, failing
-from tests.support.cases import plain_id
 from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
 from tests.support.stage import Stage, cancelled
@@ -29,23 +28,19 @@ from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import with_progress
-from ticketctl.files import Format
-from ticketctl.files.csv_columns import mapped
-from ticketctl.files.csv_rows import rows_of
+from ticketctl.files.derived_keys import DerivedKeys, keys_of
+from ticketctl.files.json_lines import open_lines
 from ticketctl.files.lines import Line, Problems
-from ticketctl.files.request_file import open_lines
-from ticketctl.send.checking import Check, DerivedKeys, keys_of
+from ticketctl.send.checking import Check
 from ticketctl.send.delivering import Delivery
 from ticketctl.send.spool import Spool
 from ticketctl.send.waiting import Answer, wait_for_numbers
 
 
-def read(
-    tmp_path: Path, content: str | bytes, written_as: Format, *how: Any
-) -> list[Line]:
+def read(tmp_path: Path, content: str | bytes) -> list[Line]:
     path = tmp_path / "tickets"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with open_lines(str(path), written_as, *how) as lines:
+    with open_lines(str(path)) as lines:
         return [*lines]
 
 
@@ -67,7 +62,7 @@ def derived(lines: Iterable[dict[str, Any]], prefix: str = "a.csv") -> list[str]
 
 
 class TestLines:
-    """A bad line is named by its number, a row by its first; it harms no other."""
+    """A bad line is named by its number; it harms no other."""
 
     def test_lines_keep_their_numbers_when_some_are_blank_or_bad(
         self, tmp_path: Path
@@ -76,7 +71,7 @@ class TestLines:
             '\ufeff{"a": "\u2028"}\r\n\n{"a"\n[1]\n{"a": "x", "a": "y"}\n{"b": "z"}'
         )
 
-        lines = read(tmp_path, content, "jsonl")
+        lines = read(tmp_path, content)
 
         found = {line.number: line.problem or line.fields for line in lines}
         assert list(found) == [1, 3, 4, 5, 6]
@@ -85,72 +80,9 @@ class TestLines:
         assert found[4] == "body: must be a JSON object"
         assert found[5] == "a: appears more than once"
 
-    @pytest.mark.parametrize(
-        ("content", "encoding"),
-        [
-            ("title;project_id\nx;A\n", None),
-            ("title\tproject_id\nx\tA\n", None),
-            ("sep=|\n\ntitle|project_id\nx|A\n", None),
-            ('"sep=;"\r\ntitle;project_id\r\nx;A\r\n', None),
-            ('title;project_id;"a, b,\nc, d, e"\nx;A;\n', None),
-            ('\ntitle,project_id,5"\nx,A,\n', None),
-            ("\ufefftitle,project_id\nx,A\n", "utf-8"),
-            ("title,project_id\nx,A\n".encode("utf-16"), "utf-16"),
-            (f"title,project_id,notes\nx,A,{'y' * 140_000}\n", None),
-            ("title,project_id,notes\nx,A\ny,B,\n", None),
-        ],
-        ids=plain_id,
-    )
-    def test_table_is_read_when_another_program_wrote_it(
-        self, tmp_path: Path, content: str | bytes, encoding: str | None
-    ) -> None:
-        columns = mapped(["title=title", "title=title", "project_id=project_id"], ())
-
-        [line, *_] = read(tmp_path, content, "csv", columns, encoding)
-
-        assert (line.problem, line.fields) == (None, {"title": "x", "project_id": "A"})
-
-    def test_columns_are_found_when_their_names_are_written_otherwise(
-        self, tmp_path: Path
-    ) -> None:
-        """The cells of an attribute are joined."""
-        columns = mapped(["a caf\u00e9=title", "L=labels", " L =attributes.l"], ())
-
-        [line] = read(tmp_path, "a  cafe\u0301; L;L \nx;a;b\n", "csv", columns)
-
-        labels = {"labels": ["a", "b"], "attributes": {"l": "a, b"}}
-        assert line.fields == {"title": "x"} | labels
-
-    def test_header_ends_soon_when_it_has_a_stray_quote(self) -> None:
-        texts = iter(['title,project_id,5"\n', *["x,A,\n"] * 1_000])
-
-        next(rows_of("a.csv", texts, mapped(["title=title"], ())))
-
-        assert len([*texts]) > 800
-
-    @pytest.mark.parametrize("cap", ["9" * 5_000, "-1", "1.5", "\u00b2"])
-    def test_cap_is_left_to_the_check_when_it_is_no_number(
-        self, tmp_path: Path, cap: str
-    ) -> None:
-        [line] = read(tmp_path, f"title,max_number\nx,{cap}\n", "csv")
-
-        assert line.fields["max_number"] == cap
-
-    @pytest.mark.parametrize(
-        ("content", "written_as", "why"),
-        [
-            ("attributes\n{}\n", "csv", "'attributes'"),
-            ('title\n"He said "hi"\n', "csv", "expected"),
-            ('title\n"a\nb\n', "csv", "unexpected end"),
-            (b'{"a": "b"}\n\xff\n', "jsonl", "tickets:2: not UTF-8"),
-            (b"\xfe\xff\x00a", "csv", "tickets:1: .*--encoding utf-16"),
-        ],
-    )
-    def test_file_is_refused_when_it_cannot_be_read_as_it_is_written(
-        self, tmp_path: Path, content: str | bytes, written_as: Format, why: str
-    ) -> None:
-        with pytest.raises(InputError, match=why):
-            read(tmp_path, content, written_as)
+    def test_file_is_refused_when_it_is_not_utf_8(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="tickets:2: not UTF-8"):
+            read(tmp_path, b'{"a": "b"}\n\xff\n')
 
 
 class TestKeysOfAFile:

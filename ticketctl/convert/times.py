@@ -1,13 +1,14 @@
-"""Reads the times at which another system gave its numbers."""
+"""Reads the dates of another system's tickets."""
 
 import re
-from datetime import UTC, datetime
-from typing import Any, Final
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Final, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.cli.errors import InputError
-from ticketctl.files.csv_columns import quoted
+from ticketctl.files.lines import quoted
 
 _JAVASCRIPT: Final = re.compile(r"[A-Z][a-z]{2} (.* GMT[+-]\d{4})(?: \(.*\))?")
 """`Date.toString` of ECMAScript, 21.4.4.41.2; what is in brackets is only a name."""
@@ -43,29 +44,56 @@ def check_form(form: str) -> None:
         raise InputError(f"--date-format: {problem}")
 
 
-def time_of(value: Any, form: str | None) -> str:
-    """Return a time as the worker writes it; of UTC if it has no offset.
-
-    Without a form, which is as `strptime` knows it, it is ISO 8601's or JavaScript's.
+def zone_of(name: str) -> ZoneInfo:
+    """Return a zone by its name in the IANA database.
 
     Raises:
-        InvalidMessageError: It has another form.
+        InputError: This machine knows none of that name.
     """
     try:
-        return timestamp(_moment(value, form))
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        remedy = "give a name such as Europe/Berlin"
+        raise InputError(f"--time-zone: unknown: {quoted(name)}; {remedy}") from error
+
+
+class Time(NamedTuple):
+    """A time as the worker writes it, and what had to be taken for granted."""
+
+    text: str
+    is_local: bool = False
+    """It names no zone."""
+    is_ambiguous: bool = False
+    """Its zone has it twice, because clocks went back; the first is meant."""
+
+
+def time_of(value: Any, form: str | None, zone: tzinfo | None) -> Time:
+    """Return a time; without a form it is ISO 8601's, or that of JavaScript.
+
+    Raises:
+        InvalidMessageError: It has another form, or names no zone and none is given.
+    """
+    try:
+        moment = _moment(value, form)
+        if moment.tzinfo:
+            return Time(timestamp(moment))
+        if zone:
+            first, second = (moment.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+            is_twice = first.utcoffset() > second.utcoffset()  # type: ignore[operator]
+            return Time(timestamp(first), is_local=True, is_ambiguous=is_twice)
     except (AttributeError, TypeError, ValueError, OverflowError):
         shown = f"of the form {form}" if form else _ISO
         why = f"assigned_at: {quoted(value)} is no time {shown}"
         raise InvalidMessageError(why) from None
+    raise InvalidMessageError(
+        f"assigned_at: {quoted(value)} names no zone; say which one it is in, such as "
+        "--time-zone Europe/Berlin"
+    )
 
 
 def _moment(value: Any, form: str | None) -> datetime:
     if not form and (found := _JAVASCRIPT.fullmatch(value)):
         value, form = found[1], _JAVASCRIPT_FORM
     if form:
-        time = datetime.strptime(value, form)  # noqa: DTZ007 - just below.
-        return time if time.tzinfo else time.replace(tzinfo=UTC)
-    time = datetime.fromisoformat(value.upper())
-    if not time.tzinfo:
-        raise ValueError(value)
-    return time
+        return datetime.strptime(value, form)  # noqa: DTZ007 - a zone comes later.
+    return datetime.fromisoformat(value.upper())

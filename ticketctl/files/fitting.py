@@ -4,10 +4,16 @@ import re
 from typing import Any, Final
 
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS, NOT_ONE_LINE
-from ticket_numbering.contract.messages import MAX_BODY_BYTES, CreateTicket
+from ticket_numbering.contract.messages import (
+    MAX_BODY_BYTES,
+    CreateTicket,
+    RequestKey,
+)
 from ticketctl.aws.request_fields import Fields, body_of
 
 _BOUNDS: Final = CreateTicket.model_json_schema()["properties"]
+_ROOM: Final = {name: "x" * _BOUNDS[name]["maxLength"] for name in RequestKey._fields}
+"""The longest project and key, which may be added to a request that has none."""
 _BREAK: Final = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
 _REPLACEMENT: Final = "\ufffd"
 
@@ -17,12 +23,15 @@ def fitted(fields: Fields) -> Fields:
 
     A character that is not allowed becomes U+FFFD, and a line break or tab in a text of
     one line a blank; texts and lists are cut, and the description by its bytes, too.
+    A title that is missing or blank is U+FFFD.
     """
     changed = {
-        name: _fitted(value, _BOUNDS.get(name, {})) for name, value in fields.items()
+        name: _fitted(value, _BOUNDS.get(name, {}))
+        for name, value in ({"title": ""} | fields).items()
     }
     text = changed.get("description")
-    over = len(body_of(changed).encode(errors="surrogatepass")) - MAX_BODY_BYTES
+    body = body_of(_ROOM | changed)
+    over = len(body.encode(errors="surrogatepass")) - MAX_BODY_BYTES
     if over > 0 and isinstance(text, str):
         kept = text.encode()[: max(0, len(text.encode()) - over)]
         changed["description"] = kept.decode(errors="ignore")

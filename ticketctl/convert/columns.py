@@ -9,29 +9,24 @@ import csv
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final
+from typing import Final
 
-from ticket_numbering.contract.json_body import MAX_DIGITS
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import visible
+from ticketctl.files.lines import NUMBERS, quoted, whole
 
-NUMBERS: Final = {"max_number", "number"}
-"""Fields that hold a whole number, which a file may have as a text."""
+FIELDS: Final = {*CreateTicket.model_fields, "key", "number", "assigned_at"} - {
+    "attributes"
+}
+"""Those of a request, and what tells a ticket's number and its date."""
 
 _ATTRIBUTE: Final = "attributes."
 _LABELS: Final = "labels"
-_WHOLE: Final = re.compile(rf"0*([0-9]{{1,{MAX_DIGITS}}})(?:\.0)?")
-_NAME_WIDTH: Final = 64
-
-
-def quoted(value: Any) -> str:
-    """Return a value or a name of a file for a remark."""
-    return visible(repr(value), _NAME_WIDTH)
+_CHOICE: Final = f"the fields are {', '.join(sorted(FIELDS))} and attributes.NAME"
 
 
 def column_name(text: str) -> str:
@@ -39,31 +34,15 @@ def column_name(text: str) -> str:
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
-def whole(value: Any) -> Any:
-    """Return the number of a text of digits, also of `007` and `12.0`; else the value.
-
-    Spreadsheets write a column of numbers with an empty cell as 12.0.
-    """
-    found = _WHOLE.fullmatch(value) if isinstance(value, str) else None
-    return int(found[1]) if found else value
-
-
 @dataclass(frozen=True)
 class Columns:
     """Tells which field each column holds."""
 
-    more: Collection[str] = ()
-    """Fields beside those of a create-ticket message; a file has none without --map."""
     mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The fields of columns; columns that it does not name are left out.
 
     Without one, the names of the columns are those of the fields.
     """
-
-    @property
-    def known(self) -> set[str]:
-        """The names of the fields, but for the attributes."""
-        return {*CreateTicket.model_fields, *self.more} - {"attributes"}
 
     def fields_of(self, header: Sequence[str]) -> list[Sequence[str]]:
         """Return the fields of each column, whose names are normalized.
@@ -81,7 +60,7 @@ class Columns:
         else:
             names = [(self._checked(column),) for column in header]
         for name, number in Counter(chain.from_iterable(names)).items():
-            if number > 1 and name in self.known - {_LABELS}:
+            if number > 1 and name in FIELDS - {_LABELS}:
                 raise csv.Error(f"{name} is filled by {number} columns, and takes one")
         return names
 
@@ -89,17 +68,15 @@ class Columns:
         """Return whether a column holds a field."""
         if self.mapping:
             return column in self.mapping
-        return column in self.known or column.startswith(_ATTRIBUTE)
+        return column in FIELDS or column.startswith(_ATTRIBUTE)
 
     def _checked(self, name: str) -> str:
         # Of a column without a name, such as behind the last separator, each cell must
         # be empty: a ticket has no such field.
         if not name or self.has(name):
             return name
-        remedy = "rename the column"
-        if self.more:
-            remedy += f", or give --map {quoted(f'{name}=FIELD')}"
-        raise csv.Error(f"no field {quoted(name)}; {_choice(self.known)}; {remedy}")
+        remedy = f"rename the column, or give --map {quoted(f'{name}=FIELD')}"
+        raise csv.Error(f"no field {quoted(name)}; {_CHOICE}; {remedy}")
 
     def values_of(self, names: Iterable[Sequence[str]], cells: Iterable[str]) -> Fields:
         """Return the fields of a row."""
@@ -123,24 +100,17 @@ class Columns:
         return [label.strip() for label in labels if label.strip()]
 
 
-def mapped(pairs: Iterable[str], more: Collection[str]) -> Columns:
+def mapped(pairs: Iterable[str]) -> Columns:
     """Return the columns of `COLUMN=FIELD` pairs.
 
     Raises:
         InputError: A pair is malformed, or its field unknown.
     """
     mapping: dict[str, list[str]] = {}
-    known = Columns(more).known
     for pair in pairs:
         column, _, name = column_name(pair).rpartition("=")
-        if not column or (name not in known and not name.startswith(_ATTRIBUTE)):
-            raise InputError(
-                f"--map: not COLUMN=FIELD: {quoted(pair)}; {_choice(known)}"
-            )
+        if not column or (name not in FIELDS and not name.startswith(_ATTRIBUTE)):
+            raise InputError(f"--map: not COLUMN=FIELD: {quoted(pair)}; {_CHOICE}")
         names = mapping.setdefault(column.rstrip(), [])
         names += [] if name in names else [name]
-    return Columns(more, mapping)
-
-
-def _choice(known: Collection[str]) -> str:
-    return f"the fields are {', '.join(sorted(known))} and attributes.NAME"
+    return Columns(mapping)

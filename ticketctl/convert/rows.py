@@ -2,13 +2,13 @@
 
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import counted, remark
-from ticketctl.files.csv_columns import Columns, column_name
+from ticketctl.cli.output import counted
+from ticketctl.convert.columns import Columns, column_name
 from ticketctl.files.lines import Line, shown_name
 
 _MAX_CELL: Final = 2**31 - 1
@@ -17,6 +17,8 @@ _MAX_CELL: Final = 2**31 - 1
 _SEPARATORS: Final = ",;\t"
 _DECLARED: Final = re.compile(r'"?sep=([^"\r\n])"?[;,\t]*\r?\n', re.IGNORECASE)
 """The first line with which Excel writes and reads the separator."""
+
+_TELLING: Final = frozenset({"key", "number", "title"})
 
 _MAX_HEADER: Final = 100
 """Lines of a header, whose names may hold line breaks; a stray quote ends nowhere."""
@@ -40,20 +42,25 @@ class _Table(Iterator[str]):
         self.number -= len(lines)
 
 
-def rows_of(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]:
+def rows_of(
+    path: str, texts: Iterator[str], columns: Columns, short: Callable[[int], None]
+) -> Iterator[Line]:
     """Read a header, and a ticket a row; empty rows ask for nothing.
+
+    A row may end behind its number and its title, as some programs leave out empty
+    cells; `short` is called with its line.
 
     Raises:
         InputError: It is no CSV, or its columns do not fit.
     """
     csv.field_size_limit(_MAX_CELL)
-    table, begin, short = _Table(texts), 1, 0
+    table, begin = _Table(texts), 1
     try:
         reader = _reader(table, columns)
         if not (header := next(filter(None, reader), [])):
             return
         names = columns.fields_of([*map(column_name, header)])
-        needed = max((at for at, filled in enumerate(names, 1) if filled), default=0)
+        needed = _needed(names)
         begin = table.number + 1
         for cells in reader:
             number, begin = begin, table.number + 1
@@ -67,7 +74,7 @@ def rows_of(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]
                         problem += "; if the file is complete, end it with a line break"
                     yield Line(number, {}, f"body: {problem}")
                     continue
-                short += 1
+                short(number)
             if fields := columns.values_of(names, cells):
                 yield Line(number, fields)
     except csv.Error as error:
@@ -75,9 +82,12 @@ def rows_of(path: str, texts: Iterator[str], columns: Columns) -> Iterator[Line]
             f"{shown_name(path)}:{begin}: not CSV as it must be, separated by "
             f"{table.separator!r}: {error}"
         ) from error
-    if short:
-        rows = counted(short, "row")
-        remark(f"{shown_name(path)}: {rows} without the last cells, all unmapped")
+
+
+def _needed(names: Sequence[Sequence[str]]) -> int:
+    """Return how many cells a row has at least: up to what tells its ticket."""
+    told = [at for at, filled in enumerate(names, 1) if _TELLING.intersection(filled)]
+    return max(told, default=len(names))
 
 
 def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:

@@ -1,0 +1,1 @@
+"""Other programs' files, as lines for `import` and requests for `send-file`."""

@@ -1,0 +1,171 @@
+"""Turns the rows of other programs into lines for `import` and `send-file`."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any, Final
+
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticketctl.aws.request_fields import Fields
+from ticketctl.cli.errors import InputError
+from ticketctl.convert.columns import Columns
+from ticketctl.convert.rows import rows_of
+from ticketctl.convert.times import time_of
+from ticketctl.files.derived_keys import DerivedKeys
+from ticketctl.files.fitting import fitted
+from ticketctl.files.json_lines import json_lines, objects
+from ticketctl.files.lines import NUMBERS, Line, Problems, shown_name, whole
+from ticketctl.files.texts import open_texts
+
+_OF_A_TICKET: Final = ("key", "number", "assigned_at")
+_TABLES: Final = {".csv", ".tsv"}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the fields of a row become those of a line."""
+
+    project: str | None = None
+    """For rows that name none."""
+    form: str | None = None
+    """That of the dates; ISO 8601's or JavaScript's if None."""
+    zone: tzinfo | None = None
+    """For dates that name none."""
+    fit: bool = False
+    """Whether texts are made to fit."""
+    keys: DerivedKeys | None = None
+    """Makes the keys of requests."""
+
+
+@dataclass
+class Changes:
+    """The rows by what was changed in them."""
+
+    _rows: dict[str, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
+    """The first and the last row of each run of rows."""
+
+    def add(self, kind: str, row: int) -> None:
+        """Add a row of a kind of change."""
+        runs = self._rows[kind]
+        if runs and runs[-1][1] in {row, row - 1}:
+            runs[-1][1] = row
+        else:
+            runs.append([row, row])
+
+    def lines(self) -> Iterator[str]:
+        """Yield a remark for each kind."""
+        for kind, runs in self._rows.items():
+            rows = [
+                f"{first}" if first == last else f"{first}-{last}"
+                for first, last in runs
+            ]
+            is_one = len(rows) == 1 and rows[0].isdecimal()
+            yield f"{kind}: line{'' if is_one else 's'} {', '.join(rows)}"
+
+
+@contextmanager
+def open_rows(
+    path: str, columns: Columns, encoding: str | None, changes: Changes
+) -> Iterator[Iterator[Line]]:
+    """Open a table, or JSON lines, and give the fields of each row.
+
+    Its suffix or its first sign says which.
+
+    Raises:
+        InputError: It cannot be read; its rows raise it, too.
+    """
+    with open_texts(path, encoding) as texts:
+        first = next((text for text in texts if text.strip()), "")
+        is_json = first.lstrip()[:1] in {"{", "["}
+        rest = _joined(first, texts)
+        if is_json and Path(path).suffix.lower() not in _TABLES:
+            if columns.mapping:
+                raise InputError(f"{shown_name(path)}: --map is for CSV; jq maps JSON")
+            yield json_lines(objects(path, rest))
+        else:
+            kind = "without the last cells, which count as empty"
+            yield rows_of(path, rest, columns, lambda row: changes.add(kind, row))
+
+
+def _joined(first: str, texts: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from texts
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """The lines of a file, one after the other."""
+
+    rules: Rules
+    problems: Problems
+    changes: Changes = field(default_factory=Changes)
+    _equal: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    """How often a request of the same content came."""
+
+    def lines(self, rows: Iterable[Line]) -> Iterator[Fields]:
+        """Yield the line of each good row; the bad ones are problems."""
+        for row in rows:
+            if row.problem:
+                self.problems.add(row.number, row.problem)
+                continue
+            try:
+                yield self._line(row)
+            except InvalidMessageError as error:
+                self.problems.add(row.number, str(error))
+
+    def _line(self, row: Line) -> Fields:
+        given = {name: value for name, value in row.fields.items() if value is not None}
+        fields = given | {name: whole(given[name]) for name in NUMBERS & given.keys()}
+        if self.rules.project and "key" not in fields:
+            fields.setdefault("project_id", self.rules.project)
+        if "assigned_at" in fields:
+            fields["assigned_at"] = self._time(fields["assigned_at"], row.number)
+        if self.rules.fit:
+            fields = self._fitted(fields, row.number)
+        if self.rules.keys and "idempotency_key" not in fields:
+            if numbered := [name for name in _OF_A_TICKET if name in fields]:
+                why = "--key-prefix is for requests, which have no number yet"
+                raise InvalidMessageError(f"{numbered[0]}: {why}")
+            fields["idempotency_key"] = self.rules.keys.key(fields, self._count)
+        return fields
+
+    def _count(self, digest: str) -> int:
+        self._equal[digest] += 1
+        return self._equal[digest]
+
+    def _time(self, value: Any, row: int) -> str:
+        time = time_of(value, self.rules.form, self.rules.zone)
+        if time.is_local:
+            self.changes.add(f"assigned_at is taken as {self.rules.zone}", row)
+        if time.is_ambiguous:
+            self.changes.add("assigned_at is twice that day; the first is taken", row)
+        return time.text
+
+    def _fitted(self, fields: Fields, row: int) -> Fields:
+        of_ticket = {name: fields[name] for name in _OF_A_TICKET if name in fields}
+        request = {name: fields[name] for name in fields if name not in of_ticket}
+        changed = fitted(request)
+        for name, value in changed.items():
+            if value != request.get(name):
+                kind = "changed to fit" if name in request else "missing, now U+FFFD"
+                self.changes.add(f"{name}: {kind}", row)
+        if changed != request and "idempotency_key" in request:
+            kind = (
+                "changed under a key of its own, so a repeat of its request is refused"
+            )
+            self.changes.add(kind, row)
+        return of_ticket | changed
+
+
+def check_end(count: int, problems: Problems) -> None:
+    """Refuse a file with a bad row, and one without any.
+
+    Raises:
+        InputError: It is one.
+    """
+    problems.end("; no whole file came of it")
+    if not count:
+        raise InputError(f"{shown_name(problems.file)}: holds no ticket")

@@ -1,0 +1,92 @@
+"""Reads files of JSON objects, one a line."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from shlex import quote
+
+from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.json_body import json_object
+from ticketctl.aws.request_fields import json_fields
+from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import visible
+from ticketctl.files.lines import STANDARD_INPUT, Line, shown_name
+from ticketctl.files.texts import open_texts
+
+SAVED = "tickets.jsonl"
+
+
+@contextmanager
+def open_lines(path: str) -> Iterator[Iterator[Line]]:
+    """Open a file, or standard input, and give its lines as they are read.
+
+    Raises:
+        InputError: It cannot be read, or holds no JSON object a line; its lines raise
+            it if they are not UTF-8.
+    """
+    with open_texts(path) as texts:
+        yield json_lines(objects(path, texts))
+
+
+def objects(path: str, texts: Iterator[str]) -> Iterator[str]:
+    """Return the lines; refuse a file that is no JSON object a line by how it begins.
+
+    Raises:
+        InputError: It is one.
+    """
+    begin: list[str] = []
+    for text in texts:
+        begin.append(text)
+        if sum(bool(text.strip()) for text in begin) > 1:
+            break
+    first, *others = [text.strip() for text in begin if text.strip()] or [""]
+    if problem := _problem_of(first, visible(_named(path)), is_only=not others):
+        raise InputError(f"{shown_name(path)}: {problem}")
+    return chain(begin, texts)
+
+
+def _named(path: str) -> str:
+    return "" if path == STANDARD_INPUT else quote(path)
+
+
+def _problem_of(first: str, file: str, *, is_only: bool) -> str | None:
+    """Return why a file is no JSON object a line, and what makes it one."""
+    if first and not first.startswith(("{", "[")):
+        convert = f"ticketctl convert {file or '-'} --save {SAVED}"
+        return f"not lines of JSON; if it is CSV, this makes them: {convert}"
+    if first.endswith(",") and json_fields(first[:-1]):
+        return f"a comma ends its lines, which this mends: sed 's/,$//' {file}".rstrip()
+    fields = json_fields(first)
+    if fields.keys() == {"Item"}:
+        return (
+            "DynamoDB's own export; import it into a table, from which "
+            "ticketctl export --tickets-table makes lines"
+        )
+    is_part = first == "{" or (first.startswith("{") and first.endswith(","))
+    # In a file of many lines, a list is a member of a ticket.
+    lists = [
+        name
+        for name, value in fields.items()
+        if is_only and isinstance(value, list) and any(map(_is_object, value))
+    ]
+    if not (is_part or lists or first.startswith("[")):
+        return None
+    wanted = "." if is_part else quote(f".{lists[0] if len(lists) == 1 else ''}[]")
+    command = f"jq -c {visible(wanted)} {file}".strip()
+    is_within = is_part or len(lists) > 1
+    within = " (for a list within an object '.NAME[]')" if is_within else ""
+    return f"not a JSON object a line, as this makes it: {command}{within}"
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def json_lines(texts: Iterable[str]) -> Iterator[Line]:
+    """Read a JSON object a line; blank lines ask for nothing."""
+    for number, text in enumerate(texts, 1):
+        try:
+            if text.strip():
+                yield Line(number, json_object(text.removesuffix("\n")))
+        except InvalidMessageError as error:
+            yield Line(number, {}, str(error))
