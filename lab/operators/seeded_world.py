@@ -21,6 +21,7 @@ from simulation.scenarios.scenario import Scenario
 from simulation.world.execution_environment import SETTINGS, SHIPPED, Algorithm
 from simulation.world.world import Outcome, World
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.importing.existing import Existing, Tickets
@@ -186,7 +187,7 @@ class SeededWorld(World):
     def _import(self, name: str, numbers: tuple[int, ...]) -> None:
         target = Import(self.stack, Judge(CALLER), self.retry)
         tickets = Tickets([_existing(name, number) for number in numbers])
-        judged = [*judge_all(self.stack, target.judge, tickets)]
+        judged = [*judge_all(self.stack, target.judge, tickets, RateLimiter())]
         seeded = target.seed(PROJECT, numbers[-1])
         if seeded:
             self.monitor.done(seeded)

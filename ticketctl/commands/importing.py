@@ -8,7 +8,7 @@ from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, with_progress
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, command, stack_of
-from ticketctl.commands.options import File, Yes
+from ticketctl.commands.options import File, Rate, Yes
 
 
 @command(
@@ -39,6 +39,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
             "any."
         ),
     ] = False,
+    rate: Rate = None,
     yes: Yes = False,
 ) -> None:
     """Take over tickets that have their numbers already.
@@ -61,6 +62,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     there with another `assigned_at`.
     """
     from ticketctl.aws.items import timestamp_now
+    from ticketctl.aws.rate_limiter import RateLimiter
     from ticketctl.aws.stack import caller_arn, limits_of, place_of
     from ticketctl.cli.arguments import checked_project
     from ticketctl.files.json_lines import open_lines
@@ -87,7 +89,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         tickets = read_tickets(lines, file, defaults)
     stack = stack_of(ctx)
     judge = Judge(caller_arn(stack), stack.retention_days)
-    reading = judge_all(stack, judge, tickets)
+    reading = judge_all(stack, judge, tickets, RateLimiter(rate))
     with with_progress(reading, "comparing", len(tickets.to_import)) as judging:
         judged = [*judging]
     reserved = missing_reserved(stack, tickets)

@@ -14,6 +14,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.events import ticket_key
 from ticketctl.aws.items import ledger_item
+from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import Around, around_each, records_of
@@ -62,11 +63,18 @@ class Judged:
         return not self.is_due and self.result not in {ALREADY, UNRECORDED}
 
 
-def judge_all(stack: System, judge: Judge, tickets: Tickets) -> Iterator[Judged]:
-    """Yield the verdicts on the tickets, each project's highest number first."""
+def judge_all(
+    stack: System, judge: Judge, tickets: Tickets, limiter: RateLimiter
+) -> Iterator[Judged]:
+    """Yield the verdicts on the tickets, each project's highest number first.
+
+    A project is read whole if one of its lines brings a key of its own that no record
+    has; the limiter is for these reads.
+    """
+    reader = TableReader.of(stack, limiter=limiter)
     for project, lines in tickets.by_project().items():
         judged = [*_judge_project(stack, judge, project, lines)]
-        yield from _without_rivals(stack, project, judged)
+        yield from _without_rivals(reader, project, judged)
 
 
 def _judge_project(
@@ -139,7 +147,7 @@ def _marks_left(line: Existing, verdict: Write | str, around: Around) -> Iterato
 
 
 def _without_rivals(
-    stack: System, project_id: str, judged: Sequence[Judged]
+    reader: TableReader, project_id: str, judged: Sequence[Judged]
 ) -> Iterator[Judged]:
     """Refuse to record keys that another ticket has, too.
 
@@ -152,7 +160,6 @@ def _without_rivals(
             key, number = one.ticket.idempotency_key, one.ticket.number
             numbers[key] = max(number, numbers.get(key, 0))
     rivals: dict[str | None, str] = {}
-    reader = TableReader.of(stack)
     for page in reader.project(project_id) if numbers else ():
         for there in map(ledger_item, page):
             own = there.idempotency_key

@@ -466,3 +466,14 @@ class TestImport:
         ended = stage.call("import", stage.file(*range(1, 132)), "--dry-run")
 
         assert "there already 0, missing 1, refused 130\n" in ended.out
+
+
+def test_import_takes_its_time_when_it_has_a_rate(stage: Stage) -> None:
+    """A key of its own is compared with those of the whole project."""
+    stage.put(*range(1, 20))
+    file = stage.file(line(30, idempotency_key="another's"))
+    started = stage.services.scheduler.now
+
+    stage.call("import", file, "--dry-run", "--rate", "5")
+
+    assert stage.services.scheduler.now - started > 1 / 5
