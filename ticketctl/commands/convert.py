@@ -96,6 +96,6 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
             write(line)
             count += 1
         check_end(count, problems)
-    for change in conversion.changes.lines():
+    for change in conversion.changes.remarks():
         remark(change)
     remark(f"converted {counted(count, 'line')}{f' to {save}' if save else ''}")

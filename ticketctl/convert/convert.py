@@ -1,6 +1,6 @@
 """Turns the rows of other programs into lines for `import` and `send-file`."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,13 +11,21 @@ from typing import Any, Final
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import counted
 from ticketctl.convert.columns import Columns
 from ticketctl.convert.rows import rows_of
 from ticketctl.convert.times import time_of
 from ticketctl.files.derived_keys import DerivedKeys
 from ticketctl.files.fitting import fitted
 from ticketctl.files.json_lines import json_lines, objects
-from ticketctl.files.lines import NUMBERS, Line, Problems, shown_name, whole
+from ticketctl.files.lines import (
+    MOST_PROBLEMS,
+    NUMBERS,
+    Line,
+    Problems,
+    shown_name,
+    whole,
+)
 from ticketctl.files.texts import open_texts
 
 _OF_A_TICKET: Final = ("key", "number", "assigned_at")
@@ -41,29 +49,47 @@ class Rules:
 
 
 @dataclass
+class _Run:
+    """Rows of one change, one after the other."""
+
+    first: int
+    last: int
+    """Their lines in the file."""
+    end: int
+    """The count of all rows before the last one."""
+
+    def __str__(self) -> str:
+        """Return the lines as they are shown."""
+        is_one = self.first == self.last
+        return f"{self.first}" if is_one else f"{self.first}-{self.last}"
+
+
+@dataclass
 class Changes:
     """The rows by what was changed in them."""
 
-    _rows: dict[str, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
-    """The first and the last row of each run of rows."""
+    rows: int = 0
+    """The count of rows so far; a row can have many lines."""
+    _runs: dict[str, list[_Run]] = field(default_factory=lambda: defaultdict(list))
+    _counts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, kind: str, row: int) -> None:
-        """Add a row of a kind of change."""
-        runs = self._rows[kind]
-        if runs and runs[-1][1] in {row, row - 1}:
-            runs[-1][1] = row
+    def add(self, kind: str, line: int) -> None:
+        """Add the row at hand, which begins at a line, to a kind of change."""
+        runs = self._runs[kind]
+        self._counts[kind] += 1
+        if runs and runs[-1].end == self.rows - 1:
+            runs[-1].last, runs[-1].end = line, self.rows
         else:
-            runs.append([row, row])
+            runs.append(_Run(line, line, self.rows))
 
-    def lines(self) -> Iterator[str]:
-        """Yield a remark for each kind."""
-        for kind, runs in self._rows.items():
-            rows = [
-                f"{first}" if first == last else f"{first}-{last}"
-                for first, last in runs
-            ]
-            is_one = len(rows) == 1 and rows[0].isdecimal()
-            yield f"{kind}: line{'' if is_one else 's'} {', '.join(rows)}"
+    def remarks(self) -> Iterator[str]:
+        """Yield a remark for each kind, with the lines of its first rows."""
+        for kind, runs in self._runs.items():
+            shown = ", ".join(map(str, runs[:MOST_PROBLEMS]))
+            more = ", ..." if len(runs) > MOST_PROBLEMS else ""
+            rows = counted(self._counts[kind], "ticket")
+            word = "line" if self._counts[kind] == 1 else "lines"
+            yield f"{kind}: {rows}, on {word} {shown}{more}"
 
 
 @contextmanager
@@ -108,13 +134,14 @@ class Conversion:
     def lines(self, rows: Iterable[Line]) -> Iterator[Fields]:
         """Yield the line of each good row; the bad ones are problems."""
         for row in rows:
-            if row.problem:
-                self.problems.add(row.number, row.problem)
-                continue
             try:
-                yield self._line(row)
+                if not row.problem:
+                    yield self._line(row)
             except InvalidMessageError as error:
                 self.problems.add(row.number, str(error))
+            if row.problem:
+                self.problems.add(row.number, row.problem)
+            self.changes.rows += 1
 
     def _line(self, row: Line) -> Fields:
         given = {name: value for name, value in row.fields.items() if value is not None}

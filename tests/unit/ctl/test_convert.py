@@ -174,9 +174,9 @@ class TestDates:
         assert [line["assigned_at"][11:16] for line in lines] == [
             *("23:30", "00:30", "02:30")
         ]
-        assert [*conversion.changes.lines()] == [
-            "assigned_at is taken as Europe/Berlin: lines 1-3",
-            "assigned_at is twice that day; the first is taken: line 2",
+        assert [*conversion.changes.remarks()] == [
+            "assigned_at is taken as Europe/Berlin: 3 tickets, on lines 1-3",
+            "assigned_at is twice that day; the first is taken: 1 ticket, on line 2",
         ]
 
     @pytest.mark.parametrize("name", ["Europe/Atlantis", "../etc/passwd", ""])
@@ -213,7 +213,7 @@ class TestFit:
         assert CreateTicket.parse(json.dumps(line)) == create_ticket(
             **{"idempotency_key": "k", "title": "t"} | kept
         )
-        [change, of_own_key] = conversion.changes.lines()
+        [change, of_own_key] = conversion.changes.remarks()
         assert change.startswith(next(iter(fields)))
         assert "repeat" in of_own_key
 
@@ -233,7 +233,7 @@ class TestFit:
         lines, conversion = converted(line, fit=True)
 
         assert lines == [line]
-        assert not [*conversion.changes.lines()]
+        assert not [*conversion.changes.remarks()]
 
 
 class TestRequests:
@@ -290,3 +290,17 @@ def test_exports_are_tickets_when_the_commands_of_the_page_convert_them(
     assert linear["labels"] == ["Bug", "Web"]
     assert linear["assigned_at"] == "2024-05-14T08:53:33.000Z"
     assert github["labels"] == ["bug", "good first issue"]
+
+
+def test_changes_of_rows_in_a_row_are_one_run_when_rows_have_several_lines(
+    tmp_path: Path,
+) -> None:
+    changes = Changes()
+    path = tmp_path / "tickets.csv"
+    path.write_text('title,labels\n"a\nb"\n"c\nd"\ne,x\nf\n')
+
+    with open_rows(str(path), Columns(), None, changes) as lines:
+        [*Conversion(Rules(), Problems("my.csv"), changes).lines(lines)]
+
+    [remark] = changes.remarks()
+    assert remark.endswith(": 3 tickets, on lines 2-4, 7")
