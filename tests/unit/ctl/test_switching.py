@@ -36,6 +36,8 @@ class TestStop:
         self, stage: Stage, stack: Stack
     ) -> None:
         controls, began = stage.controls, stage.services.scheduler.now
+        # Another function's, whose name begins as the worker's, stays out of it.
+        assert [one.id for one in worker_state(stack).sources] == [MAPPING, SECOND]
 
         Switch(stack).stop()
 
