@@ -1,8 +1,9 @@
 """One suite of facts about DynamoDB, SNS and SQS, over several backends.
 
 `case` has the form of a fact, `single_items`, `transactions` and `messages` have the
-facts, and `contention` those that need workers side by side; `suite` has all of them,
-and where a backend differs. `backends` has the model, and what moto and the emulator
-have in common; `aws` is AWS itself. `python -m conformance differences` prints the
-table of `docs/proof.md`, and `make test-aws` asks AWS.
+facts of one call after the other, `contention` and `facts` those of workers side by
+side; `suite` has all of them, and where a backend differs. `backends` has the model,
+and what moto and the emulator have in common; `aws` is AWS itself.
+`python -m conformance differences` prints the table of `docs/proof.md`, and
+`make test-aws` asks AWS.
 """

@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from benchmarks.costs import PRICES
 from conformance.backends import Backend, create_table
 from conformance.contention import BATCH, Contention
+from conformance.facts import contradictions, seen_of
 from conformance.suite import FACTS
 from induction.axioms import AXIOMS
 from simulation.aws.tables import KEYS, SCHEMA, TICKETS
@@ -119,7 +120,7 @@ def checked(backend: Backend, batches: int) -> dict[str, Any]:
     facts = [
         {"axiom": axiom.text, "seen": seen, "contradicted": lines}
         for axiom, seen, lines in zip(
-            AXIOMS, contention.seen(), contention.contradictions(), strict=True
+            AXIOMS, seen_of(contention), contradictions(contention), strict=True
         )
         if seen
     ]

@@ -1,12 +1,10 @@
-"""Workers that contend for a project, a reader, and what contradicts the proof.
+"""Workers that contend for a project, a reader, and what AWS told them.
 
 The shipped allocator numbers the same project in several workers at once, as in as many
-execution environments; a reader queries it meanwhile. What they were told is then
-compared with the items that are there in the end, fact by fact of `docs/proof.md`.
+execution environments; a reader queries it meanwhile.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -16,15 +14,11 @@ from botocore.exceptions import ClientError
 
 from conformance.backends import Backend
 from conformance.case import FAILED
-from induction.axioms import AXIOMS
 from simulation.aws.clients import AlteredClient
-from simulation.aws.items import Address, Item
-from simulation.aws.tables import KEYS, TICKETS, address_of, by_address
-from simulation.checks.chains import VERIFIER
+from simulation.aws.items import Item
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
-from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
-from ticket_numbering.contract.dynamodb_items import key_id, record_id, ticket_id
+from ticket_numbering.contract.dynamodb_items import ticket_id
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.function.settings import Settings
 
@@ -40,9 +34,6 @@ _LIMITS: Final = (
     Settings.model_fields["max_attempts"].default,
     Settings.model_fields["deadline_reserve_seconds"].default,
 )
-
-Contradictions = Sequence[list[str]]
-"""By fact, in the order of the axioms."""
 
 
 @dataclass
@@ -152,7 +143,7 @@ class Contention:
     def _query(self, backend: Backend, *, is_consistent: bool) -> set[int]:
         """Return the newest numbers."""
         answer = backend.dynamodb.query(
-            **_of_project(backend),
+            **of_project(backend),
             ScanIndexForward=False,
             Limit=SEEN_NUMBERS,
             ConsistentRead=is_consistent,
@@ -177,77 +168,9 @@ class Contention:
             return str(reasons[0]["Code"])
         return "present" if answer["Responses"][0].get("Item") else "absent"
 
-    def contradictions(self) -> Contradictions:
-        """Compare what was told with the items that are there."""
-        items = items_of(self.backend, [*self.answers])
-        tickets = {
-            int(address.key[1]): item
-            for address, item in items.items()
-            if address.table == TICKETS
-        }
-        undecided = [
-            f"read before it was decided: {number}"
-            for number, keys in sorted(self.keys.items())
-            if keys != _keys(tickets.get(number))
-        ]
-        untrue = [
-            f"failed condition: {'-'.join(map(str, address_of(item).key))}"
-            for item, shown in self.shown
-            if not shown or items.get(address_of(item)) != shown
-        ]
-        whole = [*self._of_blocks(items, tickets)]
-        return [whole, undecided, untrue, [], self.went_back]
 
-    def _of_blocks(
-        self, items: Mapping[Address, Item], tickets: Mapping[int, Item]
-    ) -> Iterator[str]:
-        """Yield gaps, tickets without their keys and keys without, and wrong hashes."""
-        if sorted(tickets) != [*range(1, len(tickets) + 1)]:
-            yield f"the numbers have a gap: {sorted(tickets)}"
-        for key, numbers in self.answers.items():
-            record = items.get(Address(KEYS, (key_id(key),)))
-            number = record and int(record["number"]["N"])
-            ticket = tickets.get(number or 0)
-            if numbers != {number} or _keys(ticket) != {key.idempotency_key}:
-                yield f"{key.idempotency_key} got {numbers}, and has {number}"
-        plain = VERIFIER["plain"]
-        yield from VERIFIER["verify"](
-            [plain({"M": tickets[number]}) for number in sorted(tickets)], ()
-        )
-
-    def seen(self) -> Sequence[str]:
-        """Return how often each fact could be contradicted; "" of a condition."""
-        queries = self.counts["queries"]
-        return (
-            f"{len(self.answers)} tickets",
-            f"{2 * queries} queries",
-            f"{len(self.shown)} failed conditions",
-            "",
-            f"{queries} consistent queries",
-        )
-
-
-def items_of(backend: Backend, keys: Sequence[RequestKey]) -> Mapping[Address, Item]:
-    """Return the project's tickets, and the records of the keys."""
-    found: list[Item] = []
-    request = _of_project(backend) | {"ConsistentRead": True}
-    while True:
-        answer = backend.dynamodb.query(**request)
-        found += answer["Items"]
-        if "LastEvaluatedKey" not in answer:
-            break
-        request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-    for start in range(0, len(keys), MAX_KEYS_PER_READ):
-        some = [*map(record_id, keys[start : start + MAX_KEYS_PER_READ])]
-        left = {backend.keys: {"Keys": some, "ConsistentRead": True}}
-        while left:
-            answer = backend.dynamodb.batch_get_item(RequestItems=left)
-            found += answer["Responses"].get(backend.keys, [])
-            left = answer["UnprocessedKeys"]
-    return by_address(found)
-
-
-def _of_project(backend: Backend) -> dict[str, Any]:
+def of_project(backend: Backend) -> dict[str, Any]:
+    """Return the request of a query for the project's tickets."""
     return {
         "TableName": backend.tickets,
         "KeyConditionExpression": "project_id = :project",
@@ -259,19 +182,4 @@ def _requests(worker: int, batch: int) -> list[CreateTicket]:
     keys = [f"worker-{worker}-batch-{batch}-{place}" for place in range(BATCH)]
     return [
         CreateTicket(project_id=PROJECT, idempotency_key=key, title=key) for key in keys
-    ]
-
-
-def _keys(ticket: Item | None) -> set[str]:
-    return {ticket["idempotency_key"]["S"]} if ticket else set()
-
-
-def contradicted(backend: Backend, workers: int = 4, batches: int = 4) -> list[str]:
-    """Let workers contend; return what contradicts the facts of the proof."""
-    contention = Contention(backend)
-    contention.run(workers, batches)
-    return [
-        f"{axiom.text} {line}"
-        for axiom, lines in zip(AXIOMS, contention.contradictions(), strict=True)
-        for line in lines
     ]

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from conformance.case import Case
-from conformance.contention import contradicted
+from conformance.facts import contradicted
 from conformance.messages import MESSAGES
 from conformance.single_items import SINGLE_ITEMS
 from conformance.transactions import TRANSACTIONS

@@ -10,7 +10,8 @@ from botocore.exceptions import ClientError
 
 from conformance.backends import Backend, model_backend, model_inside
 from conformance.case import FAILED
-from conformance.contention import Contention, contradicted
+from conformance.contention import Contention
+from conformance.facts import contradicted, contradictions, seen_of
 from induction.axioms import AXIOMS
 from operators.model_services import ModelServices
 from simulation.aws.clients import AlteredClient
@@ -88,7 +89,7 @@ def test_workers_meet_what_makes_numbering_hard_when_they_contend() -> None:
 
     contention.run(workers=4, batches=4)
 
-    assert not any(contention.contradictions())
+    assert not any(contradictions(contention))
     for what in (
         "reason: ConditionalCheckFailed",
         "reason: TransactionConflict",
@@ -96,4 +97,4 @@ def test_workers_meet_what_makes_numbering_hard_when_they_contend() -> None:
         "queries of half a block",
     ):
         assert contention.counts[what] > 0, contention.counts
-    assert not any(seen.startswith("0 ") for seen in contention.seen())
+    assert not any(seen.startswith("0 ") for seen in seen_of(contention))
