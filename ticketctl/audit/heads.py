@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from io import FileIO
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -78,7 +79,7 @@ def add_heads(path: str, heads: Iterable[Head]) -> None:
         with there.open("ab", buffering=0) as file:
             end, separator = file.tell(), b"" if is_ended or not lines else b"\n"
             try:
-                file.write(separator + b"".join(lines))
+                _write_all(file, separator + b"".join(lines))
             except OSError:
                 file.truncate(end)  # Part of a line would be no head.
                 raise
@@ -86,6 +87,12 @@ def add_heads(path: str, heads: Iterable[Head]) -> None:
         raise InputError(
             f"{shown_name(path)}: cannot be written: {error.strerror}"
         ) from error
+
+
+def _write_all(file: FileIO, text: bytes) -> None:
+    """Write a text, of which one call may write a part, as before a full disk."""
+    while text:
+        text = text[file.write(text) :]
 
 
 def check_heads(reader: TableReader, heads: Iterable[Head]) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ The kinds of tampering are in `docs/evidence.md`, and `test_evidence.py`.
 
 import json
 import os
+import resource
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
@@ -625,6 +626,27 @@ class TestHeadFiles:
         add_heads(str(file), [second])
 
         assert read_heads(str(file)) == [Head("A", 2, "v1:a"), second]
+
+    def test_no_part_of_a_head_is_left_when_the_room_ends_within_it(
+        self, tmp_path: Path
+    ) -> None:
+        """A system call then writes a part, and says so by its count alone."""
+        file, heads = (
+            tmp_path / "heads.jsonl",
+            [Head("A", 1, "v1:a"), Head("A", 2, "v1:b")],
+        )
+        add_heads(str(file), heads[:1])
+        before = file.read_bytes()
+        room = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, room[1]))
+        try:
+            with pytest.raises(InputError, match="cannot be written"):
+                add_heads(str(file), heads[1:])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, room)
+
+        assert file.read_bytes() == before
 
     def test_last_heads_are_all_of_each_project_s_highest_number(self) -> None:
         """In any order, and also those that contradict each other."""
