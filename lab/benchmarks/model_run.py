@@ -164,7 +164,7 @@ class ModelRun:
         self._meter.counts = counts = Counts()
         start = self._scheduler.now
         written, read = tables.units_written, tables.units_read
-        self._send_until(start + span.seconds, self._network.calls + span.calls)
+        self._send_until(start + span.seconds, self._network.calls.total() + span.calls)
         self._figures = counts.figures(
             self._scheduler.now - start,
             tables.units_written - written,
@@ -178,7 +178,7 @@ class ModelRun:
         workload = self._workload
         if workload.burst and end:
             self._send(workload.burst)
-        while self._scheduler.now < end and self._network.calls < most_calls:
+        while self._scheduler.now < end and self._network.calls.total() < most_calls:
             if workload.burst and not self._queue.messages:
                 break
             if workload.rate:

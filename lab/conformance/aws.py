@@ -1,4 +1,4 @@
-"""AWS as a backend: two tables of one run, which deletes them again."""
+"""AWS as a backend: three tables of one run, which deletes them again."""
 
 import os
 import time
@@ -18,7 +18,7 @@ from conformance.contention import BATCH, Contention
 from conformance.facts import contradictions, seen_of
 from conformance.suite import FACTS
 from induction.axioms import AXIOMS
-from simulation.aws.tables import KEYS, SCHEMA, TICKETS
+from simulation.aws.tables import KEYS, LINES, SCHEMA, TICKETS
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 from ticket_numbering.function.settings import Settings
 from ticketctl import __version__
@@ -59,9 +59,9 @@ def is_aws(client: Any) -> bool:
 
 
 def table_names() -> Mapping[str, str]:
-    """Return new names of the two tables."""
+    """Return new names of the tables."""
     run = token_hex(4)
-    return {table: f"{PREFIX}{run}-{table}" for table in (TICKETS, KEYS)}
+    return {table: f"{PREFIX}{run}-{table}" for table in SCHEMA}
 
 
 def plan(client: Any, names: Mapping[str, str], batches: int) -> str:
@@ -72,7 +72,7 @@ def plan(client: Any, names: Mapping[str, str], batches: int) -> str:
     attempts = Settings.model_fields["max_attempts"].default
     units = CASES_UNITS + WORKERS * batches * attempts * BATCH * UNITS_A_TICKET
     return (
-        f"creates two on-demand tables, {' and '.join(names.values())}, in "
+        f"creates {len(names)} on-demand tables, {', '.join(names.values())}, in "
         f"{client.meta.region_name} of the account {account} "
         f"({client.meta.endpoint_url}), works on them for some 3 minutes, and deletes "
         f"them; costs less than ${units * WRITE_UNIT_DOLLARS:.2f} of write units at "
@@ -92,7 +92,13 @@ def temporary_tables(client: Any, names: Mapping[str, str]) -> Iterator[Backend]
             waiter = client.get_waiter("table_exists")
             waiter.wait(TableName=name, WaiterConfig=_WAIT)
         kind = "aws" if is_aws(client) else "emulator"
-        yield Backend(kind, client, tickets=names[TICKETS], keys=names[KEYS])
+        yield Backend(
+            kind,
+            client,
+            tickets=names[TICKETS],
+            keys=names[KEYS],
+            lines=names[LINES],
+        )
 
 
 def _delete(client: Any, name: str) -> None:
@@ -157,7 +163,8 @@ def _differences(backend: Backend) -> Iterator[str]:
 
 def _empty(backend: Backend) -> None:
     """Delete all items."""
-    for table, name in {TICKETS: backend.tickets, KEYS: backend.keys}.items():
+    names = backend.tickets, backend.keys, backend.lines
+    for table, name in zip((TICKETS, KEYS, LINES), names, strict=True):
         pages = backend.dynamodb.get_paginator("scan")
         for page in pages.paginate(TableName=name, ConsistentRead=True):
             for item in page["Items"]:

@@ -50,6 +50,7 @@ class Backend:
     """Runs parts as far side by side as the backend can; each gets the backend."""
     tickets: str = "tickets"
     keys: str = "keys"
+    lines: str = "lines"
     topic: str = "topic"
     source: str = "source"
     dead: str = "dead"
@@ -92,8 +93,10 @@ def backend_of(name: str, client: Callable[[str], Any]) -> Backend:
         backend.together = one_by_one
     serial = next(_serials)
     backend.tickets, backend.keys = f"tickets-{serial}", f"keys-{serial}"
+    backend.lines = f"lines-{serial}"
     create_table(backend.dynamodb, backend.tickets, **SCHEMA["tickets"])
     create_table(backend.dynamodb, backend.keys, **SCHEMA["keys"])
+    create_table(backend.dynamodb, backend.lines, **SCHEMA["lines"])
     backend.topic = backend.sns.create_topic(Name=f"topic-{serial}")["TopicArn"]
     create_queue = backend.sqs.create_queue
     backend.dead = create_queue(QueueName=f"dead-{serial}")["QueueUrl"]

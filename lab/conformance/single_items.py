@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from conformance.backends import DONE, Backend, outcome_of
 from conformance.case import INVALID, Case
+from ticket_numbering.adapters.dynamodb_line import DynamoDBLine
+from ticket_numbering.allocation.place import Place
 
 RECORD: Final = {"id": {"S": "key-7"}, "number": {"N": "7"}, "at": {"S": "then"}}
 BARE: Final = {"id": {"S": "key-7"}}
@@ -101,6 +103,14 @@ def changed(backend: Backend) -> Any:
     return answer["Attributes"], read(backend)
 
 
+def places(backend: Backend) -> Any:
+    """Take, give up and take again in a line that is missing, and then behind."""
+    line = DynamoDBLine(backend.dynamodb, backend.lines)
+    taken = [line.take("PROJ", 7, 10), line.take("PROJ", 7, 5)]
+    given_up = [line.give_up("PROJ", known, 3) for known in (0, 0, 3)]
+    return taken, given_up, line.take("PROJ", 7, 1), line.take("PROJ", 500, 2)
+
+
 SINGLE_ITEMS: Final = (
     Case(
         "Query, descending, with Limit 1",
@@ -146,6 +156,16 @@ SINGLE_ITEMS: Final = (
         ),
         INVALID,
         "tier3/limits/itemSize",
+    ),
+    Case(
+        "UpdateItem that adds under a condition, `ALL_NEW` and `ALL_OLD`",
+        places,
+        (
+            [Place(7, 17, 0), Place(17, 22, 0)],
+            [3, 3, 6],
+            Place(16, 17, 6),
+            Place(500, 502, 6),
+        ),
     ),
     # `ticketctl void` and `erase` use it; the worker has no right to it.
     Case(

@@ -26,10 +26,13 @@ Follow a message by reading in this order:
       cancellation      pure: the reasons of a cancelled block -> the next step
       block             the tickets of one transaction, chained, within AWS's limits
       store             the store's port, and its reasons
+      line              the line of a contended project: when to write, and no number
+      place             a place in it, the line's port, the bounds of a wait
       backoff           adaptive backoff per project
       sequence_cache    the head after our own last block, for milliseconds
     adapters/
       dynamodb_store    the store on DynamoDB
+      dynamodb_line     the line on DynamoDB
       cancellation_reasons  its reasons for a cancelled block, by position
       sns_publisher     the publisher on SNS
       sqs_dead_letters  the dead-letter queue on SQS

@@ -16,7 +16,7 @@ def test_counter_starts_at_zero_when_there_is_none(item: Item | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["SET a = a + :one", "REMOVE a", "REMOVE a SET b = :one"]
+    "expression", ["SET a = a + :one", "DELETE a :one", "SET b = :one, DELETE a :one"]
 )
 def test_update_is_refused_when_it_is_not_modelled(expression: str) -> None:
     request = {

@@ -69,6 +69,8 @@ class Controls:
     has_alarm_topic: bool = False
     ages: list[float] = field(default_factory=lambda: [0.0])
     """Of the oldest message, in the last minutes."""
+    line: dict[str, list[float]] = field(default_factory=dict)
+    """The metrics of the line, in the last minutes."""
     errors: dict[str, str] = field(default_factory=dict)
     """The code of an operation's error."""
     refused: dict[str, str] = field(default_factory=dict)
@@ -76,6 +78,8 @@ class Controls:
     silent: set[str] = field(default_factory=set)
     """Services, modelled ones too, to which no connection can be made."""
     calls: list[str] = field(default_factory=list)
+    _parameters: dict[str, Any] = field(default_factory=dict)
+    """Of the call that is answered."""
     _clients: dict[str, Any] = field(default_factory=dict)
     """They are costly."""
     _asked: Any = None
@@ -93,8 +97,12 @@ class Controls:
         if service not in self._clients:
             self._clients[service] = aws_client(service)
             events = self._clients[service].meta.events
+            events.register("provide-client-params", self._remember)
             events.register("before-call", self._answer)
         return self._clients[service]
+
+    def _remember(self, params: dict[str, Any], **_: Any) -> None:
+        self._parameters = params
 
     def _note(self, model: Any, **_: Any) -> None:
         self.calls.append(f"{model.service_model.service_name}:{model.name}")
@@ -158,14 +166,18 @@ class Controls:
         return {"MetricAlarms": there}
 
     def _GetMetricStatistics(self) -> dict[str, Any]:  # noqa: N802
+        name = self._parameters["MetricName"]
+        is_age = name == "ApproximateAgeOfOldestMessage"
+        values = self.ages if is_age else self.line.get(name, ())
         points = [
             {
                 "Timestamp": SINCE + place * timedelta(minutes=1),
                 "SampleCount": 1.0,
-                "Average": age,
-                "Maximum": age,
+                "Average": value,
+                "Maximum": value,
+                "Sum": value,
             }
-            for place, age in enumerate(self.ages)
+            for place, value in enumerate(values)
         ]
         return {"Datapoints": points[::-1]}
 

@@ -11,6 +11,7 @@ ENVIRONMENT: Final = {
 }
 
 TUNED: Final = {
+    "LINES_TABLE": "the-lines",
     "ALLOWED_PROJECTS": "INV-[0-9]{4}",
     "IDEMPOTENCY_RETENTION_DAYS": "90",
     "NUMBER_PADDING": "6",

@@ -144,6 +144,13 @@ class Steps:
         """Let the oldest message have had these ages, a minute apart."""
         self._controls.ages = [*map(float, seconds)]
 
+    def in_line(self, failures: str, *seconds: str) -> None:
+        """Let workers have waited in line, and the line have failed."""
+        self._controls.line = {
+            "SecondsInLine": [*map(float, seconds)],
+            "LineFailures": [float(failures)],
+        }
+
     def fails(self, operation: str, *faults: str) -> None:
         """Let the next calls of an operation of SQS, SNS or DynamoDB meet faults.
 

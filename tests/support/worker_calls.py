@@ -18,6 +18,7 @@ from tests.support.builders import (
     queue_record,
 )
 from tests.support.environment import ENVIRONMENT, TUNED
+from ticket_numbering.allocation.place import LineStore
 from ticket_numbering.allocation.store import TicketStore
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.function.bootstrap import bootstrap
@@ -45,6 +46,14 @@ METHODS: Final[Mapping[type, Mapping[str, Callable[[Worker], object]]]] = {
             block_of([_REQUEST])
         ),
     },
+    LineStore: {
+        "take": lambda worker: (
+            worker.allocator.line and worker.allocator.line.store.take("PROJ", 0, 1)
+        ),
+        "give_up": lambda worker: (
+            worker.allocator.line and worker.allocator.line.store.give_up("PROJ", 0, 1)
+        ),
+    },
     Publisher: {"publish": lambda worker: worker.publisher.publish(ENVELOPES, plenty)},
     DeadLetterQueue: {
         "send": lambda worker: worker.dead_letters.send(DEAD_LETTERS, plenty)
@@ -52,10 +61,13 @@ METHODS: Final[Mapping[type, Mapping[str, Callable[[Worker], object]]]] = {
 }
 """Of each port: its methods, called once; those of a batch with more than one takes."""
 
+LINE: Final = "line"
+
 _ANSWERS: Final[Mapping[str, Any]] = {
     "Query": {"Items": []},
     "BatchGetItem": {"Responses": {}},
     "TransactGetItems": {"Responses": [{}]},
+    "UpdateItem": {"Attributes": {}},
 }
 _EMPTY_BATCH: Final[Mapping[str, Any]] = {"Successful": [], "Failed": []}
 
@@ -81,13 +93,17 @@ def clients_and_calls() -> tuple[frozenset[str], tuple[Call, ...]]:
 
 @contextmanager
 def clients_made() -> Iterator[dict[str, Any]]:
-    """Collect the clients that boto3 makes meanwhile, by service."""
+    """Collect the clients that boto3 makes meanwhile, by service.
+
+    Another one of a service is that of the line.
+    """
     made: dict[str, Any] = {}
     create: Any = boto3.client
 
     def client(service: str, **options: Any) -> Any:
-        made[service] = create(service, **options)
-        return made[service]
+        name = LINE if service in made else service
+        made[name] = create(service, **options)
+        return made[name]
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(boto3, "client", client)
@@ -126,4 +142,4 @@ def calls_with(settings: Settings) -> Calls:
         for methods in METHODS.values()
         for name, method in methods.items()
     }
-    return Calls(frozenset(made), tuple(calls), results)
+    return Calls(frozenset({*made} - {LINE}), tuple(calls), results)

@@ -12,6 +12,7 @@ from tests.support.fakes import (
     FakeTime,
 )
 from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.allocation.line import Line
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import BatchReport, Worker
@@ -26,12 +27,13 @@ class WorkerOnFakes:
     dead_letters: FakeDeadLetters = field(default_factory=FakeDeadLetters)
     time: FakeTime = field(default_factory=FakeTime)
     max_attempts: int = 3
+    line: Line | None = None
     events: Events = field(default_factory=partial(Events, SOURCE))
 
     def worker(self, **options: Any) -> Worker:
         """Return a new worker: it knows of no earlier batch."""
         return Worker(
-            Allocator(self.store, self.max_attempts, 10.0),
+            Allocator(self.store, self.max_attempts, 10.0, line=self.line),
             self.publisher,
             self.dead_letters,
             self.time.sleep,

@@ -1,14 +1,15 @@
 """The state of a system, as SQS, Lambda and the alarms have it.
 
-Of CloudWatch's time series only the age of the oldest message, which SQS itself does
-not tell: the others are for the dashboard, for each costs money each time.
+Of CloudWatch's time series only the age of the oldest message and the state of the
+line, which nothing else tells: the others are for the dashboard, for each costs money
+each time.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from botocore.exceptions import ClientError
 
@@ -37,6 +38,9 @@ _MINUTE: Final = timedelta(minutes=1)
 
 _SPAN: Final = 15 * _MINUTE
 """CloudWatch is some minutes late."""
+
+_WORKER: Final = "TicketNumbering"
+"""The namespace of the worker's metrics."""
 
 _OF_STACK: Final = ("aliases", "alarms", "alarm_addresses")
 """The sections about resources that CloudFormation names."""
@@ -82,6 +86,7 @@ def status_of(stack: Stack) -> dict[str, Any]:
     found = {
         "queue": ask("SQS", message_counts, stack, "CreateTicketQueueUrl"),
         "oldest_message": ask("CloudWatch", oldest_message, stack),
+        "line": ask("CloudWatch", line_of, stack),
         "dead_letters": ask("SQS", messages_on, stack, "DeadLetterQueueUrl"),
         "mappings": worker and [_described(one) for one in worker.sources],
         "worker_stopped": worker and worker.is_stopped,
@@ -123,20 +128,57 @@ def oldest_message(stack: Stack) -> dict[str, Any]:
     On a standard queue SQS leaves out messages that were received three times. Both
     are None if CloudWatch has no figure: nothing has used the queue for hours, say.
     """
-    now, queue = datetime.now(UTC), stack.outputs["CreateTicketQueueUrl"]
-    points = stack.client("cloudwatch").get_metric_statistics(
-        Namespace="AWS/SQS",
-        MetricName="ApproximateAgeOfOldestMessage",
-        Dimensions=[{"Name": "QueueName", "Value": queue.rpartition("/")[2]}],
+    queue = stack.outputs["CreateTicketQueueUrl"].rpartition("/")[2]
+    points = _points(
+        stack,
+        "AWS/SQS",
+        "ApproximateAgeOfOldestMessage",
+        {"QueueName": queue},
+        "Maximum",
+    )
+    if not points:
+        return {"seconds": None, "at": None}
+    at = max(points)
+    return {"seconds": round(points[at]), "at": utc(at)}
+
+
+def line_of(stack: Stack) -> dict[str, Any]:
+    """Return the longest wait in line lately, and how often the line has failed.
+
+    Both are None if no worker has reported it: there was no work, say.
+    """
+    service = {"service": stack.name}
+    waits = _points(stack, _WORKER, "SecondsInLine", service, "Maximum")
+    failures = _points(stack, _WORKER, "LineFailures", service, "Sum")
+    if not failures:
+        return {"longest_wait": None, "failures": None}
+    return {
+        "longest_wait": round(max(waits.values(), default=0.0), 1),
+        "failures": round(sum(failures.values())),
+    }
+
+
+def _points(
+    stack: Stack,
+    namespace: str,
+    metric: str,
+    dimensions: Mapping[str, str],
+    statistic: Literal["Maximum", "Sum"],
+) -> dict[datetime, float]:
+    """Return a statistic of each of the last minutes for which there is one."""
+    now = datetime.now(UTC)
+    points: Any = stack.client("cloudwatch").get_metric_statistics(
+        Namespace=namespace,
+        MetricName=metric,
+        Dimensions=[
+            {"Name": name, "Value": value} for name, value in dimensions.items()
+        ],
         StartTime=now - _SPAN,
         EndTime=now,
         Period=round(_MINUTE.total_seconds()),
-        Statistics=["Maximum"],
+        Statistics=[statistic],
     )["Datapoints"]
-    last = max(points, key=lambda point: point["Timestamp"], default=None)
-    if last is None:
-        return {"seconds": None, "at": None}
-    return {"seconds": round(last["Maximum"]), "at": utc(last["Timestamp"])}
+    return {point["Timestamp"]: point[statistic] for point in points}
 
 
 def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
@@ -146,6 +188,11 @@ def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name.replace('_', ' '):<{_WIDTH}}{count}"
     if status["oldest_message"] is not None:
         yield f"{'oldest message':<{_WIDTH}}{_age(status['oldest_message'])}"
+    line = status["line"]
+    if line and line["failures"] is not None:
+        failures = counted(line["failures"], "failure")
+        seconds = f"longest wait {line['longest_wait']} s, {failures}"
+        yield f"{'line':<{_WIDTH}}{seconds} in {_SPAN.seconds // 60} minutes"
     if status["dead_letters"] is not None:
         yield f"{'dead letters':<{_WIDTH}}{status['dead_letters']}"
     mappings = status["mappings"] or ()

@@ -1,7 +1,7 @@
 """Clients for the adapters: methods, answers and exceptions are those of boto3."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import count
 from typing import Any, cast
@@ -18,6 +18,7 @@ class Client:
 
     def __init__(self, name: str, service: Service, network: Network) -> None:
         self.exceptions = _real_client(name).exceptions
+        self._name = name
         self._service = service
         self._network = network
         # A counter for each process: a request does not depend on earlier processes.
@@ -25,6 +26,13 @@ class Client:
 
     def __getattr__(self, operation: str) -> Callable[..., Any]:
         return lambda **request: self._call(operation, request)
+
+    def configured(
+        self, config: Mapping[str, Any], service: Service | None = None
+    ) -> "Client":
+        """Return another client of the service, or of the one in its place."""
+        network = self._network.configured(config)
+        return Client(self._name, service or self._service, network)
 
     def _call(self, operation: str, request: dict[str, Any]) -> Any:
         """Make a call.

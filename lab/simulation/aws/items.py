@@ -23,9 +23,8 @@ Value = Mapping[str, Any]
 Key = tuple[str | Decimal, ...]
 
 _CONDITION: Final = re.compile(r"attribute_(not_)?exists\((\w+)\)")
-_UPDATE: Final = re.compile(
-    r"(?P<action>ADD|SET) (?P<changes>#?\w+ =? ?:\w+(, #?\w+ =? ?:\w+)*)"
-    r"( REMOVE (?P<removed>#?\w+(, #?\w+)*))?"
+_CLAUSE: Final = re.compile(
+    r"(ADD|SET) (#?\w+ =? ?:\w+(?:, #?\w+ =? ?:\w+)*) ?|(REMOVE) (#?\w+(?:, #?\w+)*) ?"
 )
 _CHANGE: Final = re.compile(r"(#?\w+) =? ?(:\w+)")
 _NESTING_BYTES: Final = 3
@@ -138,17 +137,18 @@ def _holds_by_moto(request: Mapping[str, Any], item: Item) -> bool:
 
 def updated(request: Mapping[str, Any], item: Item | None) -> dict[str, Any]:
     """Return the new values of the attributes that an update changes; None: removed."""
-    match = _UPDATE.fullmatch(request["UpdateExpression"])
-    if match is None:
-        raise validation("not modelled: the update")
     names = request.get("ExpressionAttributeNames", {})
-    values = request["ExpressionAttributeValues"]
-    removed = match["removed"].split(", ") if match["removed"] else []
-    changed: dict[str, Any] = {names.get(name, name): None for name in removed}
-    for name, placeholder in _CHANGE.findall(match["changes"]):
-        attribute, value = names.get(name, name), values[placeholder]
-        if match["action"] == "ADD":
-            old = (item or {}).get(attribute, {"N": "0"})
-            value = {"N": str(plain(old) + plain(value))}
-        changed[attribute] = value
+    values = request.get("ExpressionAttributeValues", {})
+    changed: dict[str, Any] = {}
+    if _CLAUSE.sub("", request["UpdateExpression"]):
+        raise validation("not modelled: the update")
+    for action, changes, _, removed in _CLAUSE.findall(request["UpdateExpression"]):
+        for name in removed.split(", ") if removed else ():
+            changed[names.get(name, name)] = None
+        for name, placeholder in _CHANGE.findall(changes):
+            attribute, value = names.get(name, name), values[placeholder]
+            if action == "ADD":
+                old = (item or {}).get(attribute, {"N": "0"})
+                value = {"N": str(plain(old) + plain(value))}
+            changed[attribute] = value
     return changed

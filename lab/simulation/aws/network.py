@@ -1,7 +1,8 @@
 """The network between a worker and a service: slow and lossy."""
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NoReturn, Protocol
 
@@ -77,7 +78,16 @@ class Network:
     slow_calls: Mapping[str, float] = field(default_factory=dict)
     """Additional seconds that calls of these names take."""
     services: Process = field(default_factory=lambda: Process(SERVICES))
-    calls: int = 0
+    calls: Counter[str] = field(default_factory=Counter)
+    """Made so far, by operation."""
+
+    def configured(self, config: Mapping[str, Any]) -> "Network":
+        """Return the network as a client with this configuration uses it."""
+        return replace(
+            self,
+            attempts=config["retries"]["total_max_attempts"],
+            read_timeout=config["read_timeout"],
+        )
 
     def call(self, service: Service, operation: str, request: Request) -> Any:
         """Send a request; retry it as botocore does.
@@ -98,7 +108,7 @@ class Network:
         raise AssertionError
 
     def _try(self, service: Service, operation: str, request: Request) -> Any:
-        self.calls += 1
+        self.calls[operation] += 1
         fault = self.faults.next(operation)
         self.history.called(operation, request, fault)
         if fault and fault.value.effect is Effect.BEFORE:

@@ -15,9 +15,11 @@ from simulation.engine.scheduler import Scheduler
 
 TICKETS: Final = "tickets"
 KEYS: Final = "keys"
+LINES: Final = "lines"
 SCHEMA: Final[Mapping[str, Mapping[str, str]]] = {
     TICKETS: {"project_id": "S", "number": "N"},
     KEYS: {"id": "S"},
+    LINES: {"project_id": "S"},
 }
 """The names and types of each table's key attributes."""
 

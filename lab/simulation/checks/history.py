@@ -87,13 +87,14 @@ class History:
         return most
 
     def units_due(self) -> int:
-        """Return the write units of all transactions sent."""
-        return sum(
+        """Return the write units of all transactions sent, and of the lines' calls."""
+        puts = sum(
             UNITS_FACTOR * write_units(action["Put"]["Item"])
             for _, _, what, detail in self.events
             if what == "> transact_write_items"
             for action in detail[0]["TransactItems"]
         )
+        return puts + sum(what == "> update_item" for _, _, what, _ in self.events)
 
     def lines(self) -> list[str]:
         """Return a line for each event."""

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Final
 
 from simulation.checks.violations import Check
-from simulation.known_bad import adapters, allocation, chains, samples, workers
+from simulation.known_bad import adapters, allocation, chains, lines, samples, workers
 from simulation.world.execution_environment import (
     SHIPPED,
     Algorithm,
@@ -164,6 +164,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         has_key_records=False,
         deletes_tickets=True,
     ),
+    _with("a place in line is taken for a number", Check.CHAIN, line=lines.numbering),
     Algorithm(
         "a replay found beside a conflict is not announced",
         allocation.leaving_replays_to_the_holder,
@@ -184,6 +185,7 @@ STALE_READS: Final = Algorithm(
 
 CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
     STALE_READS,
+    _with("an adversary in place of the line", line=lines.lying),
     _with("a cached number without a TTL", cache=allocation.never_too_old),
 )
 """Correct without seeds: the parts that they omit only save requests there."""

@@ -13,18 +13,23 @@ from typing import Any, Final
 
 from simulation.aws.lambda_service import Handler, TaskPool
 from simulation.aws.messages import EPOCH_SECONDS
-from simulation.aws.tables import KEYS, TICKETS
+from simulation.aws.network import Service
+from simulation.aws.tables import KEYS, LINES, TICKETS
 from simulation.checks.violations import Check
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
+from ticket_numbering.adapters.dynamodb_line import DynamoDBLine
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import NextStep, next_step
+from ticket_numbering.allocation.line import Line
+from ticket_numbering.allocation.place import LineStore
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import Slot, TicketStore
+from ticket_numbering.function.bootstrap import LINE_CONFIG
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.handler import build_handler
@@ -44,6 +49,8 @@ STANDS_STILL: Final = 0.3
 Slots = Sequence[Slot]
 Decision = Callable[[Block, Slots, int], NextStep]
 """The next step after a cancelled block."""
+
+MakeLine = Callable[["ExecutionEnvironment"], Line]
 
 SETTINGS: Final = Settings(
     TICKETS_TABLE=TICKETS,
@@ -93,6 +100,11 @@ class Clock:
         return datetime.fromtimestamp(EPOCH_SECONDS + passed + self._offset, UTC)
 
 
+def with_line(environment: "ExecutionEnvironment") -> Line:
+    """Return the real line."""
+    return environment.line(environment.line_store())
+
+
 @dataclass(frozen=True)
 class ExecutionEnvironment:
     """The clients, clock and choices that a handler is built of."""
@@ -115,6 +127,15 @@ class ExecutionEnvironment:
         """Return the real adapter of DynamoDB."""
         return DynamoDBTicketStore(self.dynamodb, TICKETS, KEYS)
 
+    def line_store(self, service: Service | None = None) -> DynamoDBLine:
+        """Return the real adapter of the line, perhaps on another service."""
+        client = self.dynamodb.configured(LINE_CONFIG, service)
+        return DynamoDBLine(client, LINES, lambda: self.clock.now().timestamp())
+
+    def line(self, store: LineStore, kind: type[Line] = Line) -> Line:
+        """Return a line over a store."""
+        return kind(store, lambda: self.scheduler.now, self.choices.duration)
+
     def publisher(self) -> SNSPublisher:
         """Return the real adapter of SNS."""
         return SNSPublisher(self.sns, SETTINGS.assignments_topic_arn)
@@ -134,6 +155,7 @@ class ExecutionEnvironment:
         dead_letters: DeadLetterQueue | None = None,
         worker: type[Worker] = Worker,
         turns: type[Turns] = Turns,
+        line: MakeLine | None = with_line,
     ) -> Handler:
         """Return the real handler with an empty cache, but for the parts given."""
         self.cache.entries.clear()
@@ -147,6 +169,7 @@ class ExecutionEnvironment:
                 now=self.clock.now,
                 decide=decide,
                 salt=lambda: SALT,
+                line=line(self) if line else None,
             ),
             publisher(self.sns, SETTINGS.assignments_topic_arn),
             dead_letters or self.dead_letters(),

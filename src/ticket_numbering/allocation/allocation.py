@@ -16,6 +16,7 @@ from typing import Final, assert_never
 from ticket_numbering.allocation.backoff import MIN_DELAY_SECONDS, Backoff
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import TAKEN, NextStep, next_step
+from ticket_numbering.allocation.line import Line
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import (
@@ -48,6 +49,9 @@ Attempts come ever closer together as the time runs out, so that no batch starve
 MIN_SPARE_SECONDS: Final = 0.04
 """With less time above the reserve another attempt is not worth a delay."""
 
+IN_LINE_DELAY_SECONDS: Final = (0.002, 0.008)
+"""After a conflict in line, which itself waits until the other one is decided."""
+
 LASTING: Final = (StoreRefusedError, DamagedSequenceError)
 """An operator must act: no other attempt of this invocation can succeed."""
 
@@ -66,6 +70,8 @@ class Allocator:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     decide: Callable[[Block, Sequence[Slot], int], NextStep] = next_step
     salt: Callable[[], str] = new_salt
+    line: Line | None = None
+    """Where workers of a contended project queue; without it they back off alone."""
 
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
         """Return an allocation of a number to each key, in the order given.
@@ -85,12 +91,12 @@ class Allocator:
         Raises:
             Exception: The store failed in a way that a retry does not fix.
         """
-        while (
-            allocation.pending
-            and allocation.attempts < self.max_attempts
-            and self._in_time(time_left)
-        ):
+        while self._goes_on(allocation, time_left):
             try:
+                if delay := self._queue(allocation, time_left):
+                    return delay
+                if not self._goes_on(allocation, time_left):
+                    break
                 obstacle = self._attempt(allocation, time_left)
             except LASTING:
                 raise
@@ -102,7 +108,25 @@ class Allocator:
                 delay = self._back_off(allocation, obstacle, time_left)
                 # After a block of replays nothing may be left to wait for.
                 return delay if allocation.pending else None
+        if self.line:
+            self.line.leave(allocation)
         return None
+
+    def _goes_on(self, allocation: Allocation, time_left: TimeLeft) -> bool:
+        return (
+            bool(allocation.pending)
+            and allocation.attempts < self.max_attempts
+            and self._in_time(time_left)
+        )
+
+    def _queue(self, allocation: Allocation, time_left: TimeLeft) -> float | None:
+        """Return the seconds to wait in line, if the project has one."""
+        if not self.line:
+            return None
+        spare = time_left() - self.deadline_reserve
+        delay = self.line.wait(allocation, self.store, spare)
+        longest = max(MIN_DELAY_SECONDS, spare * MAX_DELAY_SHARE)
+        return None if delay is None else min(delay, longest)
 
     def _in_time(self, time_left: TimeLeft) -> bool:
         return time_left() >= self.deadline_reserve
@@ -116,6 +140,7 @@ class Allocator:
             allocation.head = self.store.head(allocation.project_id)
             if not self._in_time(time_left):
                 return None
+        began = self.line.clock() if self.line else 0.0
         if refusable := allocation.refusable(allocation.head.next_number):
             self._refuse(allocation, refusable)
             return None
@@ -124,6 +149,9 @@ class Allocator:
         match outcome:
             case Committed():
                 self._commit(allocation, block)
+                if self.line:
+                    head, last = block.head.number, block.last.number
+                    self.line.committed(allocation, head, last, began)
             case Cancelled(slots):
                 step = self.decide(block, slots, allocation.attempts)
                 return self._apply(allocation, block, step)
@@ -159,6 +187,10 @@ class Allocator:
     def _apply(
         self, allocation: Allocation, block: Block, step: NextStep
     ) -> TransientError | None:
+        if self.line and (step.collided or step.conflicted):
+            self.line.contended(allocation.project_id)
+        if self.line and step.answers:
+            self.line.repeated(allocation.project_id)
         if step.answers:
             allocation.answer(step.answers)
         if step.collided:
@@ -175,6 +207,11 @@ class Allocator:
     ) -> float | None:
         """Return a random delay, or None if no attempt or no time is left for one."""
         allocation.last_error = error
+        is_contended = type(error) is SequenceContentionError
+        if is_contended and self.line and self.line.is_open(allocation):
+            self.line.blocked(allocation)
+            if allocation.attempts < self.max_attempts:
+                return self.jitter(*IN_LINE_DELAY_SECONDS)
         delay = self.backoff.grow(allocation.project_id, error)
         spare = time_left() - self.deadline_reserve
         if spare < MIN_SPARE_SECONDS or allocation.attempts >= self.max_attempts:

@@ -12,6 +12,7 @@ from ticket_numbering.allocation.block import (
     is_too_large,
     take_block,
 )
+from ticket_numbering.allocation.place import Wait
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
 from ticket_numbering.contract.errors import (
     NotAttemptedError,
@@ -59,6 +60,8 @@ class Allocation:
     """Blocks cancelled because another transaction held an item."""
     damaged_dates: set[int] = field(default_factory=set)
     """The tickets whose dates were not followed, by number."""
+    wait: Wait = field(default_factory=Wait)
+    """In the line of the project."""
     in_order: bool = False
     """Whether no request may be numbered before one that DynamoDB refuses."""
 
@@ -101,13 +104,16 @@ class Allocation:
         """Return the next block to write: of each key, only its first request."""
         if not head.can_be_followed(now):
             self.damaged_dates.add(head.number)
+        requests = take_block(self.numberable(head.next_number), head.next_number)
+        return Block.of(head, requests, head.date_after(now), salt)
+
+    def numberable(self, number: int) -> list[CreateTicket]:
+        """Return the requests that can be in a block that begins with the number."""
         first: dict[RequestKey, CreateTicket] = {}
         for request in self.pending:
             first.setdefault(request.key, request)
-        number = head.next_number
         accepting = [one for one in first.values() if one.accepts(number)]
-        requests = take_block(accepting[: self.block_limit], number)
-        return Block.of(head, requests, head.date_after(now), salt)
+        return accepting[: self.block_limit]
 
     def commit(self, block: Block) -> None:
         """Take over the numbers of a committed block."""

@@ -1,5 +1,6 @@
 """Builds the clients and picks the adapters, once for each execution environment."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import boto3
@@ -11,13 +12,18 @@ from ticket_numbering.adapters.batch_api import (
     MAX_CALL_ATTEMPTS,
     READ_TIMEOUT_SECONDS,
 )
+from ticket_numbering.adapters.dynamodb_line import DynamoDBLine
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
 from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.allocation.line import Line
 from ticket_numbering.function.settings import Settings
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
+
+LINE_TIMEOUT_SECONDS: Final = 0.3
+"""Ten times as long as such a call takes; then the line is none."""
 
 CLIENT_CONFIG: Final[dict[str, Any]] = {
     "connect_timeout": CONNECT_TIMEOUT_SECONDS,
@@ -30,6 +36,14 @@ CLIENT_CONFIG: Final[dict[str, Any]] = {
     "parameter_validation": False,
 }
 
+LINE_CONFIG: Final[dict[str, Any]] = {
+    **CLIENT_CONFIG,
+    "connect_timeout": LINE_TIMEOUT_SECONDS,
+    "read_timeout": LINE_TIMEOUT_SECONDS,
+    "retries": {"mode": "standard", "total_max_attempts": 1},
+}
+"""Of the line: a repeated request counts twice, and nobody waits long for a hint."""
+
 
 def bootstrap(settings: Settings | None = None) -> Worker:
     """Return the worker on AWS; `AWS_ENDPOINT_URL` points it elsewhere.
@@ -38,22 +52,33 @@ def bootstrap(settings: Settings | None = None) -> Worker:
         pydantic.ValidationError: The environment lacks a setting.
     """
     settings = settings or Settings.from_environ()
-    config = Config(**CLIENT_CONFIG)
-    dynamodb = boto3.client("dynamodb", config=config)
-    sns, sqs = boto3.client("sns", config=config), boto3.client("sqs", config=config)
-    for client in dynamodb, sns, sqs:
-        client.meta.events.register("after-call-error", refuse_damaged)
-    dynamodb.meta.events.register("after-call", refuse_damaged)
+    dynamodb, sns, sqs = map(_client, ("dynamodb", "sns", "sqs"))
     store = DynamoDBTicketStore(
         dynamodb,
         tickets_table=settings.tickets_table,
         keys_table=settings.idempotency_keys_table,
         retention_days=settings.idempotency_retention_days,
     )
+    line = None
+    if settings.lines_table:
+        client = _client("dynamodb", LINE_CONFIG)
+        line = Line(DynamoDBLine(client, settings.lines_table))
     return Worker(
-        Allocator(store, settings.max_attempts, settings.deadline_reserve_seconds),
+        Allocator(
+            store, settings.max_attempts, settings.deadline_reserve_seconds, line=line
+        ),
         SNSPublisher(sns, settings.assignments_topic_arn),
         SQSDeadLetters(sqs, settings.dead_letter_queue_url),
         limits=settings.limits,
         events=Events(settings.event_source, settings.number_padding),
     )
+
+
+def _client(service: str, config: Mapping[str, Any] = CLIENT_CONFIG) -> Any:
+    """Return a client that refuses damaged answers."""
+    make: Any = boto3.client  # Its type accepts literal names only.
+    client = make(service, config=Config(**config))
+    client.meta.events.register("after-call-error", refuse_damaged)
+    if service == "dynamodb":
+        client.meta.events.register("after-call", refuse_damaged)
+    return client

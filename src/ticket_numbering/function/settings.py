@@ -33,6 +33,9 @@ class Settings(BaseModel):
     assignments_topic_arn: Name
     dead_letter_queue_url: Name
 
+    lines_table: str = ""
+    """Where the workers of a contended project queue; without it they do not."""
+
     limits: WorkerLimits = WorkerLimits()
     """What the stack allows."""
 

@@ -25,6 +25,7 @@ BatchResponse = dict[str, list[dict[str, str]]]
 LambdaHandler = Callable[[dict[str, Any], LambdaContext], BatchResponse]
 
 MILLISECONDS = 1000
+MILLISECOND_DIGITS = 3
 
 
 def build_handler(worker: Worker) -> LambdaHandler:
@@ -44,8 +45,12 @@ def build_handler(worker: Worker) -> LambdaHandler:
             records, lambda: context.get_remaining_time_in_millis() / MILLISECONDS
         )
         _count(report)
+        waits = {
+            allocation.project_id: round(allocation.wait.seconds, MILLISECOND_DIGITS)
+            for allocation in report.allocations
+        }
         for result in report.results:
-            _log(result)
+            _log(result, waits)
         for allocation in report.allocations:
             _log_damaged_dates(allocation)
         return _response(records, report.results)
@@ -65,7 +70,8 @@ def _response(records: Iterable[SQSRecord], results: Sequence[Result]) -> BatchR
     return {"batchItemFailures": [{"itemIdentifier": name} for name in failed]}
 
 
-def _log(result: Result) -> None:
+def _log(result: Result, waits: Mapping[str, float]) -> None:
+    """Log a result; the waits are those in line, in seconds by project."""
     line: dict[str, Any] = {
         "outcome": result.outcome,
         "message_id": result.record.message_id,
@@ -74,6 +80,8 @@ def _log(result: Result) -> None:
     if result.request:
         line["project_id"] = result.request.project_id
         line["idempotency_key"] = result.request.idempotency_key
+        if seconds := waits.get(result.request.project_id):
+            line["seconds_in_line"] = seconds
     if trace := result.record.trace:
         line["traceparent"] = trace["traceparent"]
     match result:
@@ -128,13 +136,17 @@ def _count(report: BatchReport) -> None:
     for allocation in report.allocations:
         for attempts in allocation.attempts_per_block:
             metrics.add_metric(Metric.ATTEMPTS, MetricUnit.Count, attempts)
+        if seconds := allocation.wait.seconds:
+            metrics.add_metric(Metric.SECONDS_IN_LINE, MetricUnit.Seconds, seconds)
     of_results = [kind.metric for kind in get_args(Result)]
-    counts = dict.fromkeys([*of_results, Metric.COLLISIONS, Metric.CONFLICTS], 0)
+    of_blocks = [Metric.COLLISIONS, Metric.CONFLICTS, Metric.LINE_FAILURES]
+    counts = dict.fromkeys([*of_results, *of_blocks], 0)
     for result in report.results:
         counts[result.metric] += 1
     for allocation in report.allocations:
         counts[Metric.COLLISIONS] += allocation.collisions
         counts[Metric.CONFLICTS] += allocation.conflicts
+        counts[Metric.LINE_FAILURES] += allocation.wait.failures
     counts[Metric.ANNOUNCEMENTS_FAILED] = report.announcements_failed
     for metric, count in counts.items():
         metrics.add_metric(metric, MetricUnit.Count, count)

@@ -32,5 +32,7 @@ class Metric(StrEnum):
     COLLISIONS = "SequenceCollisions"
     CONFLICTS = "SequenceConflicts"
     ATTEMPTS = "AttemptsPerBlock"
+    LINE_FAILURES = "LineFailures"
+    SECONDS_IN_LINE = "SecondsInLine"
     ANNOUNCEMENTS_FAILED = "AnnouncementsFailed"
     SECONDS = "SecondsToAnnounced"

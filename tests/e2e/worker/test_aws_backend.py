@@ -86,7 +86,7 @@ def test_report_has_what_was_seen_of_each_fact_when_the_run_is_over(
         _, remarks = process.communicate()
 
     assert process.returncode == 0, remarks
-    assert "creates two on-demand tables, numbering-check-" in remarks
+    assert "creates 3 on-demand tables, numbering-check-" in remarks
     report = json.loads(path.read_text())
     assert report["contradicted"] == []
     assert report["cannot_show"]
@@ -123,5 +123,5 @@ def test_tables_are_deleted_when_the_run_is_interrupted(
         remarks = process.stderr.read()
 
     assert process.returncode == 130, remarks
-    assert len(there) == 2
+    assert len(there) == 3
     assert tables(owner) == []

@@ -224,7 +224,8 @@ def test_every_fault_was_met_when_the_promises_were_kept(run: Run) -> None:
     """The tests above prove as much as their faults are many."""
     outcomes = Counter(line["outcome"] for line in run.outcomes)
 
-    assert run.proxy.calls.keys() == DECKS.keys()
+    # The calls of the line are too few to meet each fault; the simulation's do.
+    assert run.proxy.calls.keys() - {"UpdateItem"} == DECKS.keys()
     met = {(one, fault) for one in DECKS for fault in (*QUICK, *SLOW)}
     assert run.proxy.faults.keys() >= met
     assert run.proxy.kills >= 10

@@ -63,7 +63,7 @@ def test_status_needs_the_rights_of_its_row_and_no_other(stage: Stage) -> None:
 UNKNOWN: dict[str, tuple[str, set[str]]] = {
     "sqs": ("SQS", {"queue", "dead_letters"}),
     "lambda": ("Lambda", {"mappings", "worker_stopped", "aliases"}),
-    "cloudwatch": ("CloudWatch", {"alarms", "oldest_message"}),
+    "cloudwatch": ("CloudWatch", {"alarms", "line", "oldest_message"}),
     "sns": ("SNS", {"alarm_addresses"}),
     "cloudformation": (
         "CloudFormation",

@@ -29,6 +29,7 @@ DAY = 24 * HOUR
 
 QUEUES = ["CreateTicketQueue", "CreateTicketDeadLetterQueue"]
 TABLES = ["TicketsTable", "IdempotencyKeysTable"]
+LINES = "LinesTable"
 TOPIC = "AssignmentsTopic"
 LOG = "NumberingWorkerLogGroup"
 QUEUE_TYPES = ["standard", "fifo"]
@@ -127,7 +128,7 @@ class TestNothingLost:
         holders = {
             name: resource
             for name, resource in deployed().items()
-            if resource["Type"] not in REPLACEABLE
+            if resource["Type"] not in REPLACEABLE and name != LINES
         }
 
         assert {*holders} >= {*QUEUES, *TABLES, TOPIC, LOG}
@@ -144,6 +145,27 @@ class TestNothingLost:
         recovery = table["PointInTimeRecoverySpecification"]
         assert recovery["PointInTimeRecoveryEnabled"] is True
         assert table["DeletionProtectionEnabled"] is True
+
+    def test_lines_go_with_the_stack(self) -> None:
+        """Hints alone: no backup, no protection, and what is old expires."""
+        resource = deployed()[LINES]
+
+        assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Delete"
+        assert not {
+            "PointInTimeRecoverySpecification",
+            "DeletionProtectionEnabled",
+        } & {*resource["Properties"]}
+        expiry = {"AttributeName": "expires_at", "Enabled": True}
+        assert resource["Properties"]["TimeToLiveSpecification"] == expiry
+
+    def test_worker_has_a_line_when_it_is_wanted(self) -> None:
+        variables = [
+            properties("NumberingWorker", UseLine=chosen)["Environment"]["Variables"]
+            for chosen in ("true", "false")
+        ]
+
+        assert ["LINES_TABLE" in some for some in variables] == [True, False]
+        assert LINES not in deployed(UseLine="false")
 
 
 class TestGapless:
@@ -174,7 +196,7 @@ class TestGapless:
 
     def test_tickets_are_in_one_region_without_end(self) -> None:
         """Two Regions would give a number twice; a local index ends at 10 GB."""
-        assert ids_of("AWS::DynamoDB::Table") == TABLES
+        assert ids_of("AWS::DynamoDB::Table") == [*TABLES, LINES]
         assert not ids_of("AWS::DynamoDB::GlobalTable")
         assert "LocalSecondaryIndexes" not in properties("TicketsTable")
         assert "TimeToLiveSpecification" not in properties("TicketsTable")
@@ -268,6 +290,7 @@ KEY = OTHERS["KmsKeyArn"]
 RESOURCES = {
     "the tickets": ["${TicketsTable.Arn}"],
     "the keys": ["${IdempotencyKeysTable.Arn}"],
+    "the lines": ["${LinesTable.Arn}"],
     "the topic": ["${AssignmentsTopic}"],
     "the dead-letter queue": ["${CreateTicketDeadLetterQueue.Arn}"],
     "the queue": ["${CreateTicketQueue.Arn}"],
@@ -320,12 +343,13 @@ class TestLeastPrivilege:
 
     @pytest.mark.parametrize("role", roles(), ids=lambda role: role.role)
     def test_role_allows_exactly_what_its_rights_say(self, role: Role) -> None:
-        """With every parameter at another value; by default without a key of KMS."""
+        """With every parameter at another value; by default with a line and no key."""
         found = properties(role.role, **OTHERS)
         by_default = properties(role.role, **EVERY_ROLE)
 
         rights = documented(role)
-        assert allowed(found) == rights
+        [line] = RESOURCES["the lines"]
+        assert allowed(found) == {right for right in rights if right[0] != line}
         assert allowed(by_default) == {right for right in rights if right[0] != KEY}
         assert "ManagedPolicyArns" not in found
 

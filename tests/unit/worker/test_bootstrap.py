@@ -18,6 +18,7 @@ from tests.support.worker_calls import (
     DEAD_LETTERS,
     DEFAULT,
     ENVELOPES,
+    LINE,
     METHODS,
     SETTINGS,
     Call,
@@ -136,9 +137,11 @@ class TestCalls:
         variables = source()["Resources"]["NumberingWorker"]["Properties"]
         named = variables["Environment"]["Variables"]
         owners = {value: named[name].get("Ref") for name, value in ENVIRONMENT.items()}
-        [policy] = properties("NumberingWorkerRole")["Policies"]
+        owners[TUNED["LINES_TABLE"]] = named["LINES_TABLE"]["Fn::If"][1]["Ref"]
+        policies = properties("NumberingWorkerRole")["Policies"]
         allowed = [
             (statement["Resource"].strip("${}").removesuffix(".Arn"), pattern)
+            for policy in policies
             for statement in policy["PolicyDocument"]["Statement"]
             for pattern in listed(statement["Action"])
         ]
@@ -178,6 +181,7 @@ def test_clients_leave_nothing_to_changing_defaults(
     """A call with its retry fits into the reserve; each thread has a connection."""
     bootstrap(Settings.from_environ(ENVIRONMENT | tuned))
 
+    line = clients.pop(LINE, None)
     assert clients
     for client in clients.values():
         config = client.meta.config
@@ -188,6 +192,10 @@ def test_clients_leave_nothing_to_changing_defaults(
         assert longest_call < default
         assert config.tcp_keepalive is True
         assert config.max_pool_connections == MAX_PROJECTS_SIDE_BY_SIDE
+    if line:
+        config = line.meta.config
+        assert config.retries == {"mode": "standard", "total_max_attempts": 1}
+        assert (config.connect_timeout, config.read_timeout) == (0.3, 0.3)
 
 
 def test_client_validates_nothing_when_the_function_made_it(
@@ -264,6 +272,8 @@ def test_clients_follow_region_and_endpoint_of_the_environment(
 
     bootstrap(SETTINGS)
 
-    for service, client in clients.items():
-        aws = f"https://{service}.eu-west-1.amazonaws.com"
+    for client in clients.values():
+        aws = (
+            f"https://{client.meta.service_model.service_name}.eu-west-1.amazonaws.com"
+        )
         assert client.meta.endpoint_url == (endpoint or aws)

@@ -20,8 +20,10 @@ from tests.support.builders import (
     ticket_fields,
 )
 from tests.support.fakes import Fault, everywhere, held, passes
+from tests.support.line import FailingLine, FakeLine
 from tests.support.sample_messages import FULL
 from tests.support.worker_on_fakes import WorkerOnFakes
+from ticket_numbering.allocation.line import Line
 from ticket_numbering.allocation.store import Reason
 from ticket_numbering.contract.errors import (
     PoisonMessageError,
@@ -322,10 +324,38 @@ class TestMetrics:
                 "TransientFailures": [2.0],
                 "SequenceCollisions": [0.0],
                 "SequenceConflicts": [0.0],
+                "LineFailures": [0.0],
                 "AttemptsPerBlock": [1.0],
                 "AnnouncementsFailed": [2.0],
             }
         ]
+
+    def test_wait_in_line_is_logged_and_measured(self, function: Function) -> None:
+        function.line = Line(FakeLine(upto=20), lambda: -function.time.left)
+        function.line.contended("PROJ")
+        handle = build_handler(function.worker())
+
+        handle(
+            sqs_event(sqs_record(create_ticket()), sqs_record(create_ticket("OTHER"))),
+            Context(),
+        )
+
+        [waited, other] = function.lines()
+        [seconds] = [line["SecondsInLine"] for line in function.metrics("Seconds")]
+        assert seconds == pytest.approx([waited["seconds_in_line"]], abs=0.001)
+        assert 0.05 < waited["seconds_in_line"] < 2
+        assert "seconds_in_line" not in other
+
+    def test_metrics_count_failures_of_the_line(self, function: Function) -> None:
+        function.line = Line(FailingLine(), lambda: -function.time.left)
+        function.line.contended("PROJ")
+        handle = build_handler(function.worker())
+
+        handle(sqs_event(sqs_record(create_ticket())), Context())
+
+        [values] = function.metrics("Count")
+        assert values["LineFailures"] == [1.0]
+        assert values["TicketNumbersAssigned"] == [1.0]
 
     def test_metrics_count_conflicts_collisions_and_attempts_of_every_project(
         self, function: Function

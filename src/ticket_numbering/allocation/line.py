@@ -1,0 +1,307 @@
+"""The line: the workers of a contended project write one after the other.
+
+What decides a number is the head that was read and the conditions of the transaction,
+as ever: a line that is wrong, old, gone, or written by an enemy costs time. That time
+is bounded, whatever the line says: where the head stands still for some of the shortest
+blocks, those who wait write anyway, the nearest first, and only a success gives up the
+numbers that it has passed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf
+from random import uniform
+from time import monotonic
+from typing import Final
+
+from ticket_numbering.allocation.place import LineStore, Place, Wait
+from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TicketStore
+from ticket_numbering.contract.errors import StoreRefusedError, TransientError
+
+CONTENDED_SECONDS: Final = 10.0
+"""After the last sign of others a project is nobody else's, until a conflict."""
+
+REPEATED_SECONDS: Final = 60.0
+"""After a replay, keys are looked up before a place is asked for."""
+
+CLOSED_SECONDS: Final = 10.0
+"""Without a line, after it failed or was wrong."""
+
+MAX_FAILURES: Final = 2
+MAX_STRIKES: Final = 10
+"""Failures of the line, and places of a project that were wrong, in a row."""
+
+MAX_WAIT_SHARE: Final = 1 / 2
+"""Of the time that is left, for all waits of a project in a batch."""
+
+MAX_DELAY_SECONDS: Final = 1.0
+"""Between two reads of the head."""
+
+USUAL_SECONDS: Final = 0.025
+"""Of a block, as long as no own one is known."""
+
+LEAST_SECONDS: Final = 0.005
+"""Of a block: shorter ones would make those who wait read without a pause."""
+
+GROWTH: Final = 1.1
+"""Of the shortest time of a block, with each one that took longer."""
+
+USUAL_BLOCK: Final = 10
+"""Requests of the blocks in front, unless ours is larger."""
+
+# In shortest blocks:
+POLL: Final = 0.3
+"""Between two reads of the head, if it is the next one's turn."""
+REST: Final = 0.6
+"""After the head has moved, before the next read."""
+PACE: Final = 1.2
+"""For each block in front but the one that is being written."""
+DECIDED: Final = 1.5
+"""Until a transaction that was in the way is decided."""
+
+MAX_PROJECTS: Final = 1_000
+"""Bounds the memory; one more, and no project counts as contended."""
+
+
+@dataclass(slots=True)
+class View:
+    """A project and its line, as this execution environment has seen them."""
+
+    head: int = 0
+    seen_at: float = -inf
+    moved_at: float = -inf
+    """When the head was first seen, in an unbroken row of reads."""
+    contended_until: float = -inf
+    repeated_until: float = -inf
+    closed_until: float = -inf
+    strikes: int = 0
+
+    def saw(self, head: int, now: float) -> bool:
+        """Note the head; return whether it has moved since a moment ago."""
+        is_fresh = now - self.seen_at <= MAX_DELAY_SECONDS
+        has_moved = head != self.head
+        if has_moved or not is_fresh:
+            self.moved_at = now
+        self.head, self.seen_at = head, now
+        return has_moved and is_fresh
+
+    def strike(self, now: float) -> None:
+        """Note that a place was wrong; often in a row, then the line is."""
+        self.strikes += 1
+        if self.strikes >= MAX_STRIKES:
+            self.strikes, self.closed_until = 0, now + CLOSED_SECONDS
+
+
+@dataclass(slots=True)
+class Line:
+    """Queues the blocks of contended projects; knows no other environment's."""
+
+    store: LineStore
+    clock: Callable[[], float] = monotonic
+    jitter: Callable[[float, float], float] = uniform
+    views: dict[str, View] = field(default_factory=dict)
+    closed_until: float = -inf
+    failures: int = 0
+    """Of the store, in a row."""
+    block: float = USUAL_SECONDS
+    """About the shortest time of a block."""
+
+    def wait(
+        self, allocation: Allocation, tickets: TicketStore, spare: float
+    ) -> float | None:
+        """Return the seconds to wait in line; None: write.
+
+        Args:
+            allocation: The requests; in their turn it has the head.
+            tickets: The store of the head and of earlier answers.
+            spare: Seconds that the allocation has left.
+
+        Raises:
+            Exception: Earlier answers could not be read.
+        """
+        wait = allocation.wait
+        if wait.until == inf:
+            wait.until = self.clock() + spare * MAX_WAIT_SHARE
+        delay: float | None = 0.0
+        while delay == 0.0:
+            if not self.is_open(allocation):
+                self.leave(allocation)
+                return None
+            delay = self._step(allocation, tickets)
+        if delay is not None:
+            allocation.head = None
+            wait.seconds += delay
+        return delay
+
+    def is_open(self, allocation: Allocation) -> bool:
+        """Tell whether the requests queue: others write the project, too."""
+        view, now = self._view(allocation.project_id), self.clock()
+        closed_until = max(self.closed_until, view.closed_until)
+        return closed_until <= now < min(view.contended_until, allocation.wait.until)
+
+    def contended(self, project_id: str) -> None:
+        """Note that another worker writes the project."""
+        self._view(project_id).contended_until = self.clock() + CONTENDED_SECONDS
+
+    def repeated(self, project_id: str) -> None:
+        """Note that requests of the project are sent again."""
+        self._view(project_id).repeated_until = self.clock() + REPEATED_SECONDS
+
+    def blocked(self, allocation: Allocation) -> None:
+        """Note that a write failed because another worker was there."""
+        view, wait = self._view(allocation.project_id), allocation.wait
+        now = self.clock()
+        if wait.place and view.head >= wait.place.turn:
+            view.strike(now)
+        # Or another has passed the same ones, so that we ask.
+        wait.known = -inf, view.head
+        wait.is_blocked, view.moved_at = True, now
+
+    def committed(
+        self, allocation: Allocation, head: int, last: int, began: float
+    ) -> None:
+        """Learn of our own block; give up what it has passed, or did not need.
+
+        Args:
+            allocation: The requests, without those of the block.
+            head: The number that the block was written behind.
+            last: Its last number.
+            began: When its transaction began.
+        """
+        view, now = self._view(allocation.project_id), self.clock()
+        self.block = max(LEAST_SECONDS, min(now - began, self.block * GROWTH))
+        view.saw(last, now)
+        if not (place := allocation.wait.place):
+            return
+        view.strikes = 0
+        passed = max(0, place.turn - head)
+        unused = max(0, place.end - passed - last)
+        if allocation.pending and unused:
+            given_up = self._give_up(allocation, place.given_up, passed)
+            allocation.wait.place = Place(last, last + unused, given_up)
+        else:
+            allocation.wait.place = None
+            self._give_up(allocation, place.given_up, passed + unused)
+
+    def leave(self, allocation: Allocation) -> None:
+        """Give the place back, if there is one."""
+        if place := allocation.wait.place:
+            allocation.wait.place = None
+            self._give_up(allocation, place.given_up, place.size)
+
+    def _step(self, allocation: Allocation, tickets: TicketStore) -> float | None:
+        """Take a place, or read the head; return the seconds to the next step."""
+        view = self._view(allocation.project_id)
+        if allocation.wait.place is None:
+            if view.repeated_until > self.clock():
+                self._look_up(allocation, tickets)
+            if allocation.head:
+                view.saw(allocation.head.number, self.clock())
+            count = len(allocation.numberable(view.head + 1))
+            return self._take(allocation, view, count) if count else None
+        if allocation.head is None:
+            try:
+                allocation.head = tickets.head(allocation.project_id)
+            except Exception:  # noqa: BLE001 - the attempt reads again, and raises.
+                allocation.wait.until = -inf
+                return 0.0
+        return self._turn(allocation, view, allocation.head.number)
+
+    def _look_up(self, allocation: Allocation, tickets: TicketStore) -> None:
+        """Find earlier answers, so that no place is asked for their requests."""
+        keys = [*dict.fromkeys(request.key for request in allocation.pending)]
+        if recorded := tickets.read_keys(keys[:MAX_KEYS_PER_READ]):
+            self.repeated(allocation.project_id)
+            allocation.answer(recorded)
+
+    def _take(self, allocation: Allocation, view: View, count: int) -> float:
+        """Take a place; return the seconds until the head is worth a read."""
+        wait = allocation.wait
+        try:
+            place = self.store.take(allocation.project_id, view.head, count)
+        except TransientError as error:
+            self._failed(wait, error)
+            wait.until = -inf  # This batch goes alone.
+            return 0.0
+        self.failures, now = 0, self.clock()
+        wait.begin(place, view.head, now, self.jitter(0.0, 1.0))
+        if place.turn > view.head:
+            allocation.head = None
+        age = now - view.seen_at
+        if age > MAX_DELAY_SECONDS:
+            return 0.0
+        return max(0.0, self._seconds_to(place.turn - view.head, count) - age)
+
+    def _turn(self, allocation: Allocation, view: View, head: int) -> float | None:
+        """Return the seconds until the head is read again; None: write."""
+        wait, now, before = allocation.wait, self.clock(), view.seen_at
+        rest = 0.0
+        if moved := view.saw(head, now):
+            self.contended(allocation.project_id)
+            wait.is_blocked = False
+            rest = REST * self.block - (now - before) / 2
+        place = self._corrected(allocation, head, now, moved=moved)
+        if head >= place.end:  # Others took our numbers.
+            view.strike(now)
+            wait.place = None
+            return 0.0
+        still = now - view.moved_at
+        if head >= place.turn:
+            is_due = still >= DECIDED * self.block or not wait.is_blocked
+            return None if is_due else POLL * self.block
+        left = wait.patience(place.turn - head, self.block) - still
+        if left <= 0:
+            return None
+        if wait.is_vain(head, now, self.block):
+            view.closed_until = now + CLOSED_SECONDS
+            return 0.0
+        seconds = self._seconds_to(place.turn - head, place.size)
+        slower = (still - DECIDED * self.block) / 3
+        delay = max(POLL * self.block, rest, seconds, slower)
+        return min(delay, left + self.jitter(0.0, POLL * self.block))
+
+    def _corrected(
+        self, allocation: Allocation, head: int, now: float, *, moved: bool
+    ) -> Place:
+        """Return the place, without what others gave up in front of it."""
+        wait = allocation.wait
+        place = wait.place or Place(head, head + 1, 0)
+        if head < place.turn and wait.should_ask(head, now, self.block, moved=moved):
+            less = self._ask(allocation, place.given_up) - place.given_up
+            if less > 0:
+                turn, end = place.turn - less, place.end - less
+                wait.place = place = Place(turn, end, place.given_up + less)
+        return place
+
+    def _give_up(self, allocation: Allocation, known: int, count: int) -> int:
+        """Give up numbers, as far as others have not; return those ever given up."""
+        while count > 0 and (now := self._ask(allocation, known, count)) > known:
+            known, count = now, count - (now - known)
+        return known
+
+    def _ask(self, allocation: Allocation, known: int, count: int = 0) -> int:
+        try:
+            given_up = self.store.give_up(allocation.project_id, known, count)
+        except TransientError as error:
+            self._failed(allocation.wait, error)
+            return known
+        self.failures = 0
+        return given_up
+
+    def _failed(self, wait: Wait, error: TransientError) -> None:
+        """Close the line if AWS refuses it, or if this failure is not the first."""
+        wait.failures += 1
+        self.failures += 1
+        if self.failures >= MAX_FAILURES or isinstance(error, StoreRefusedError):
+            self.closed_until = self.clock() + CLOSED_SECONDS
+
+    def _seconds_to(self, gap: int, count: int) -> float:
+        """Return the seconds until the block before ours is about to be written."""
+        blocks = max(0.0, gap / max(USUAL_BLOCK, count) - 1)
+        return min(MAX_DELAY_SECONDS, blocks * self.block * PACE)
+
+    def _view(self, project_id: str) -> View:
+        if project_id not in self.views and len(self.views) >= MAX_PROJECTS:
+            self.views.clear()
+        return self.views.setdefault(project_id, View())

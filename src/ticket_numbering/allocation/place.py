@@ -1,0 +1,145 @@
+"""A place in a project's line, the line's port, and the bounds of a wait.
+
+A place hints *when* to write. The number comes from the head, with or without a line.
+"""
+
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import Final, Protocol
+
+# In shortest blocks:
+PATIENCE: Final = 5.0
+"""Without a move of the head: whose turn it is does not come."""
+SPACING: Final = 1.2
+"""Between the attempts of those who wait behind."""
+USUAL_PACE: Final = 1.35
+"""Between two moves of the head, if nobody is missing."""
+LATENESS: Final = 2.5
+"""Beyond that: somebody in front may have been passed."""
+
+LINEAR: Final = 10
+"""Blocks in front, beyond which chance decides who writes first."""
+
+MAX_PATIENCE_SECONDS: Final = 1.5
+"""However slow the blocks are."""
+
+SLOW: Final = 4.0
+SLOW_SECONDS: Final = 1.6
+"""So many times the usual pace, and these seconds: nobody may be in front."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in line: a hint, whatever it says."""
+
+    turn: int
+    """The last number before ours, if all in front write what they asked for."""
+    end: int
+    """The last number of ours, if they do."""
+    given_up: int
+    """The numbers that were ever given up in the line, as far as known."""
+
+    @property
+    def size(self) -> int:
+        """The numbers asked for."""
+        return max(1, self.end - self.turn)
+
+
+class LineStore(Protocol):
+    """Counts the numbers that are asked for in each project's line."""
+
+    def take(self, project_id: str, head: int, count: int) -> Place:
+        """Ask for numbers behind all others', and behind the head.
+
+        Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer.
+            StoreRefusedError: A right or the store is missing.
+        """
+        ...
+
+    def give_up(self, project_id: str, given_up: int, count: int) -> int:
+        """Give up numbers, unless others were given up since; 0 only asks.
+
+        Args:
+            project_id: The project.
+            given_up: The numbers ever given up, as far as known.
+            count: The numbers to give up.
+
+        Returns:
+            The numbers ever given up now.
+
+        Raises:
+            StoreUnavailableError: The store throttled, failed or did not answer.
+            StoreRefusedError: A right or the store is missing.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class Wait:
+    """The waits of one project's requests in a batch; the last one in detail.
+
+    `block` is the shortest time of a block lately, in seconds.
+    """
+
+    until: float = inf
+    """The end of all of them; inf before the first."""
+    seconds: float = 0.0
+    """The time waited, in all."""
+    failures: int = 0
+    """Calls of the line that failed."""
+    place: Place | None = None
+    taken: tuple[float, int] = (0.0, 0)
+    """When the place was taken, and the head at that time."""
+    known: tuple[float, int] = (0.0, 0)
+    """When the place was last known to be right, and the head at that time."""
+    nerve: float = 0.0
+    """From 0 to 1: chance, drawn for each place."""
+    is_late: bool = False
+    """Whether somebody in front was perhaps passed just now."""
+    is_blocked: bool = False
+    """Whether another transaction held the next number in our turn."""
+
+    def begin(self, place: Place, head: int, now: float, nerve: float) -> None:
+        """Begin a wait at a new place."""
+        self.place, self.nerve = place, nerve
+        self.taken = self.known = now, head
+        self.is_late = self.is_blocked = False
+
+    def should_ask(self, head: int, now: float, block: float, *, moved: bool) -> bool:
+        """Tell whether to ask for numbers given up: the head is late at its pace.
+
+        Whoever passed another gives up its numbers a moment after the head has moved.
+        """
+        if not self._is_slower(self.known, head, now, block * LATENESS, block):
+            if moved:
+                self.known = now, head
+            return False
+        if moved and not self.is_late:
+            self.is_late = True
+            return False
+        self.known, self.is_late = (now, head), False
+        return True
+
+    def is_vain(self, head: int, now: float, block: float) -> bool:
+        """Tell whether blocks come so slowly that nobody may be in front."""
+        return self._is_slower(self.taken, head, now, SLOW_SECONDS, block * SLOW)
+
+    def patience(self, gap: int, block: float) -> float:
+        """Return the seconds without a move of the head after which we write anyway.
+
+        The nearest come first. The gap is positive.
+        """
+        behind = ceil(gap / self._size) - 1
+        attempts = behind if behind <= LINEAR else LINEAR * (1 + self.nerve)
+        return min(MAX_PATIENCE_SECONDS, block * (PATIENCE + SPACING * attempts))
+
+    def _is_slower(
+        self, since: tuple[float, int], head: int, now: float, spare: float, pace: float
+    ) -> bool:
+        then, first = since
+        return now - then > spare + (head - first) / self._size * pace * USUAL_PACE
+
+    @property
+    def _size(self) -> int:
+        return self.place.size if self.place else 1
