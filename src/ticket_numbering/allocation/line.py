@@ -14,7 +14,14 @@ from random import uniform
 from time import monotonic
 from typing import Final
 
-from ticket_numbering.allocation.place import LineStore, Place, Wait
+from ticket_numbering.allocation.place import (
+    CLOSED_SECONDS,
+    MAX_DELAY_SECONDS,
+    LineStore,
+    Place,
+    View,
+    Wait,
+)
 from ticket_numbering.allocation.progress import Allocation
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TicketStore
 from ticket_numbering.contract.errors import StoreRefusedError, TransientError
@@ -25,18 +32,11 @@ CONTENDED_SECONDS: Final = 10.0
 REPEATED_SECONDS: Final = 60.0
 """After a replay, keys are looked up before a place is asked for."""
 
-CLOSED_SECONDS: Final = 10.0
-"""Without a line, after it failed or was wrong."""
-
 MAX_FAILURES: Final = 2
-MAX_STRIKES: Final = 10
-"""Failures of the line, and places of a project that were wrong, in a row."""
+"""Of the line, in a row."""
 
 MAX_WAIT_SHARE: Final = 1 / 2
 """Of the time that is left, for all waits of a project in a batch."""
-
-MAX_DELAY_SECONDS: Final = 1.0
-"""Between two reads of the head."""
 
 USUAL_SECONDS: Final = 0.025
 """Of a block, as long as no own one is known."""
@@ -62,35 +62,6 @@ DECIDED: Final = 1.5
 
 MAX_PROJECTS: Final = 1_000
 """Bounds the memory; one more, and no project counts as contended."""
-
-
-@dataclass(slots=True)
-class View:
-    """A project and its line, as this execution environment has seen them."""
-
-    head: int = 0
-    seen_at: float = -inf
-    moved_at: float = -inf
-    """When the head was first seen, in an unbroken row of reads."""
-    contended_until: float = -inf
-    repeated_until: float = -inf
-    closed_until: float = -inf
-    strikes: int = 0
-
-    def saw(self, head: int, now: float) -> bool:
-        """Note the head; return whether it has moved since a moment ago."""
-        is_fresh = now - self.seen_at <= MAX_DELAY_SECONDS
-        has_moved = head != self.head
-        if has_moved or not is_fresh:
-            self.moved_at = now
-        self.head, self.seen_at = head, now
-        return has_moved and is_fresh
-
-    def strike(self, now: float) -> None:
-        """Note that a place was wrong; often in a row, then the line is."""
-        self.strikes += 1
-        if self.strikes >= MAX_STRIKES:
-            self.strikes, self.closed_until = 0, now + CLOSED_SECONDS
 
 
 @dataclass(slots=True)

@@ -27,6 +27,15 @@ SLOW: Final = 4.0
 SLOW_SECONDS: Final = 1.6
 """So many times the usual pace, and these seconds: nobody may be in front."""
 
+CLOSED_SECONDS: Final = 10.0
+"""Without a line, after it failed or was wrong."""
+
+MAX_DELAY_SECONDS: Final = 1.0
+"""Between two reads of the head."""
+
+MAX_STRIKES: Final = 10
+"""Places of a project that were wrong, in a row: then its line is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -143,3 +152,32 @@ class Wait:
     @property
     def _size(self) -> int:
         return self.place.size if self.place else 1
+
+
+@dataclass(slots=True)
+class View:
+    """A project and its line, as this execution environment has seen them."""
+
+    head: int = 0
+    seen_at: float = -inf
+    moved_at: float = -inf
+    """When the head was first seen, in an unbroken row of reads."""
+    contended_until: float = -inf
+    repeated_until: float = -inf
+    closed_until: float = -inf
+    strikes: int = 0
+
+    def saw(self, head: int, now: float) -> bool:
+        """Note the head; return whether it has moved since a moment ago."""
+        is_fresh = now - self.seen_at <= MAX_DELAY_SECONDS
+        has_moved = head != self.head
+        if has_moved or not is_fresh:
+            self.moved_at = now
+        self.head, self.seen_at = head, now
+        return has_moved and is_fresh
+
+    def strike(self, now: float) -> None:
+        """Note that a place was wrong; often in a row, then the line is."""
+        self.strikes += 1
+        if self.strikes >= MAX_STRIKES:
+            self.strikes, self.closed_until = 0, now + CLOSED_SECONDS

@@ -171,6 +171,22 @@ class TestFailures:
 
         assert len(failing.calls) == 2
 
+    def test_batch_is_numbered_when_the_table_is_deleted_while_it_waits(self) -> None:
+        """As a rollback to a release without the line does."""
+        model = ModelServices()
+        line = DynamoDBLine(model.dynamodb, LINES)
+        line.take("PROJ", 0, 1_000)
+        environment = Warm(line)
+        batch = environment.start()
+        assert environment.allocator.advance(batch, lambda: BATCH_SECONDS)
+        environment.line.store = DynamoDBLine(model.dynamodb, "no-such-table")
+
+        seconds = environment.finish(batch)
+
+        assert environment.tickets.numbers() == [*range(1, 11)]
+        assert seconds < FIRST_NUMBER_SECONDS
+        assert batch.wait.failures
+
     def test_batch_is_numbered_when_the_head_cannot_be_read_in_line(self) -> None:
         line = FakeLine(upto=20)
         environment = Warm(line)
