@@ -93,6 +93,7 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 	$(call demand_coverage,90,ticketctl/ledger)
 	$(call demand_coverage,90,ticketctl/sequences)
 	$(call demand_coverage,90,ticketctl/importing)
+	$(call demand_coverage,90,ticketctl/restore)
 	$(call demand_coverage,90,ticketctl/dead_letters)
 	$(call demand_coverage,90,ticketctl/verify)
 

@@ -8,6 +8,7 @@ from ticketctl.commands import (  # noqa: F401, I001 - declared in the order of 
     audit,
     sequences,
     importing,
+    restore,
     convert,
     dead_letters,
     status,

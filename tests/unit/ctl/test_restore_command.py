@@ -1,0 +1,368 @@
+"""`ticketctl restore` is the inverse of `ticketctl export`."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.audits import audited
+from tests.support.builders import create_ticket
+from tests.support.canned_aws import failing
+from tests.support.cases import cases
+from tests.support.ctl_process import Ended
+from tests.support.stage import Stage, line
+from ticket_numbering.contract.dynamodb_items import EXPIRES_AT
+from ticketctl.cli.errors import Status
+
+GIVEN = [3, 4, 5, 6, 21, 22, 23]
+"""Numbers that the worker gave; 1 and 2 are imported, 7 to 20 seeded, 6 is lost."""
+
+OLD = "2019-11-21T10:00:00.000Z"
+
+
+def send(stage: Stage, *numbers: int, project_id: str = "PROJ") -> dict[int, int]:
+    """Let the worker number requests; return the number that each has."""
+    found: dict[int, int] = {}
+    for number in numbers:
+        fields = {"project_id": project_id, "idempotency_key": f"key-{number}"}
+        stage.services.queues["source"].send(
+            create_ticket(**fields, title=f"Ticket {number}").model_dump_json()
+        )
+        stage.work()
+        event = json.loads(stage.published[-1]["Message"])
+        found[number] = event["data"]["number"]
+    return found
+
+
+@pytest.fixture
+def past(stage: Stage) -> Stage:
+    """Return a system with each kind of item, its export, and a stopped worker."""
+    stage.call("import", stage.file(line(1, assigned_at=OLD), line(2)))
+    send(stage, 3, 4, 5, 6)
+    stage.call("void", "PROJ-3", "--reason", "spam")
+    stage.call("erase", "PROJ-4", "--reason", "asked to")
+    chain = stage.read("PROJ", 6)["chain"]
+    stage.seed(20, "old ones").apply()
+    lost = stage.seed(6, "lost").item(6) | {"chain": chain}
+    stage.write(lost)
+    send(stage, 21, 22, 23)
+    send(stage, 1, 2, project_id="OPS")
+    saved(stage).write_text(stage.call("export").out)
+    stage.controls.mapping = "Disabled"
+    return stage
+
+
+def saved(stage: Stage) -> Path:
+    return stage.folder / "saved.jsonl"
+
+
+def tables(stage: Stage) -> dict[str, list[Any]]:
+    """Return what both tables have, in an order of its own."""
+    return {
+        name: sorted(stage.services.tables.items(name), key=_place)
+        for name in ("tickets", "keys")
+    }
+
+
+def _place(item: Any) -> str:
+    return f"{item.get('id')} {item['project_id']} {item['number']}"
+
+
+def empty(stage: Stage, *names: str) -> None:
+    for name in names or ("tickets", "keys"):
+        for item in [*stage.services.tables.items(name)]:
+            place = item.get("idempotency_key", {}).get("S") if name == "keys" else None
+            stage.lose(item["project_id"]["S"], place or int(item["number"]["N"]))
+
+
+def restore(stage: Stage, *options: str) -> Ended:
+    return stage.call("restore", str(saved(stage)), *options)
+
+
+class TestWhole:
+    """A project of which the tables have nothing comes back as it was."""
+
+    def test_both_tables_are_as_they_were_when_all_was_lost(self, past: Stage) -> None:
+        before = tables(past)
+        empty(past)
+
+        planned = restore(past, "--dry-run")
+        assert tables(past) == {"tickets": [], "keys": []}
+        ended = restore(past)
+
+        assert (planned.status, ended.status) == (Status.OK, Status.OK), ended.err
+        assert tables(past) == before
+        assert not audited(past).findings
+        assert send(past, 5, 6, 23, 24) == {5: 5, 6: 6, 23: 23, 24: 24}
+
+    def test_named_projects_alone_come_back(self, past: Stage) -> None:
+        empty(past)
+
+        ended = restore(past, "--project", "OPS")
+
+        assert ended.status == Status.OK
+        there = {item["project_id"]["S"] for item in tables(past)["tickets"]}
+        assert there == {"OPS"}
+
+    def test_times_of_keys_are_those_of_their_tickets(self, past: Stage) -> None:
+        """But for imported ones, whose time begins when their records are made."""
+        past.controls.parameters["IdempotencyRetentionDays"] = "40"
+        empty(past)
+
+        assert restore(past).status == Status.OK
+
+        records = past.records()
+        assert all(EXPIRES_AT in records[f"key-{n}"] for n in GIVEN if n != 6)
+        assert EXPIRES_AT in records["import:PROJ-1"]
+
+    def test_file_of_a_second_restore_writes_nothing(self, past: Stage) -> None:
+        before = tables(past)
+
+        ended = restore(past)
+
+        assert ended.status == Status.OK
+        assert tables(past) == before
+
+
+CALLS = range(12)
+
+
+class TestInterrupted:
+    """Killed at any call and run again, it puts the same back."""
+
+    @pytest.fixture(params=[*CALLS])
+    def killed(self, request: pytest.FixtureRequest, past: Stage) -> Stage:
+        """Return a system whose restore was killed before a transaction."""
+        empty(past)
+        acts: list[Callable[[], object]] = [int] * request.param
+        past.before("transact_write_items", *acts, failing(KeyboardInterrupt()))
+        ended = restore(past)
+        assert ended.status == Status.INTERRUPTED
+        assert "do not start the worker" in ended.err
+        return past
+
+    @pytest.fixture
+    def before(self, past: Stage) -> dict[str, list[Any]]:
+        return deepcopy(tables(past))
+
+    def test_tables_are_as_they_were_when_it_runs_again(
+        self, before: dict[str, list[Any]], killed: Stage
+    ) -> None:
+        ended = restore(killed)
+
+        assert ended.status == Status.OK, ended.err
+        assert tables(killed) == before
+
+    def test_no_number_is_given_again_when_a_worker_was_started(
+        self, killed: Stage
+    ) -> None:
+        """It goes on behind the highest number, and its ticket fits."""
+        there = {item["project_id"]["S"] for item in tables(killed)["tickets"]}
+        given = send(killed, 99)[99] if "PROJ" in there else 24
+
+        ended = restore(killed)
+
+        assert given == 24, ended.err
+        if "PROJ" in there:
+            assert send(killed, 23, 22, 21, 5) == {23: 23, 22: 22, 21: 21, 5: 5}
+
+
+class TestWorker:
+    """Where a key has no record a running worker would give a second number."""
+
+    @pytest.mark.parametrize("names", [(), ("keys",)], ids=["all", "keys"])
+    def test_nothing_is_written_when_the_worker_runs(
+        self, past: Stage, names: tuple[str, ...]
+    ) -> None:
+        empty(past, *names)
+        before = tables(past)
+        past.controls.mapping = "Enabled"
+
+        ended = restore(past, "--yes")
+
+        assert ended.status == Status.USAGE
+        assert "ticketctl stop" in ended.err
+        assert tables(past) == before
+        assert restore(past, "--dry-run").status == Status.OK
+
+    def test_tickets_come_back_beside_it_when_all_keys_have_records(
+        self, past: Stage
+    ) -> None:
+        before = tables(past)
+        past.lose("PROJ", 5)
+        past.controls.mapping = "Enabled"
+
+        assert restore(past).status == Status.OK
+        assert tables(past) == before
+
+
+class TestLineByLine:
+    """Where the tables have something of a project, they vouch for each line."""
+
+    @pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 21, 22])
+    def test_item_is_as_it_was_when_it_alone_was_lost(
+        self, past: Stage, number: int
+    ) -> None:
+        before = tables(past)
+        past.lose("PROJ", number)
+
+        assert restore(past).status == Status.OK
+        assert tables(past) == before
+
+    def test_record_of_a_lost_ticket_comes_back_with_its_hash(
+        self, past: Stage
+    ) -> None:
+        """Its key is nowhere else."""
+        before = tables(past)
+        past.lose("PROJ", "key-6")
+
+        assert restore(past).status == Status.OK
+        assert tables(past) == before
+
+    @pytest.mark.parametrize("chain", ["", f"v1:{'b' * 43}"], ids=["none", "other"])
+    def test_record_of_a_lost_ticket_stays_away_when_its_hash_is_not_there(
+        self, past: Stage, chain: str
+    ) -> None:
+        past.lose("PROJ", "key-6")
+        past.change("PROJ", 6, chain=chain or None)
+
+        ended = restore(past)
+
+        assert ended.status != Status.OK
+        assert "key-6" not in past.records()
+
+    def test_line_is_refused_when_another_key_has_its_number(self, past: Stage) -> None:
+        """Its ticket was lost, and the file's is another one."""
+        record = past.read("PROJ", "key-22")
+        past.lose("PROJ", 22)
+        past.lose("PROJ", "key-22")
+        other = record | {
+            "id": {"S": "PROJ#other"},
+            "idempotency_key": {"S": "other"},
+        }
+        past.write(other)
+
+        ended = restore(past)
+
+        assert ended.status == Status.FOUND
+        assert "the record of the key other names this number" in ended.err
+        assert 22 not in past.tickets()
+
+
+def rewritten(stage: Stage, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Change the lines of the file."""
+    lines = map(json.loads, saved(stage).read_text().splitlines())
+    found = [one for one in map(change, lines) if one is not None]
+    saved(stage).write_text("".join(f"{json.dumps(one)}\n" for one in found))
+
+
+class TestHistories:
+    """A file of another history continues no sequence."""
+
+    def test_project_is_refused_when_a_number_has_another_hash(
+        self, past: Stage
+    ) -> None:
+        """Another stack has the same project."""
+        empty(past)
+        past.controls.mapping = "Enabled"
+        send(past, *range(1, 6))
+        past.controls.mapping = "Disabled"
+        before = tables(past)
+
+        ended = restore(past)
+
+        assert ended.status == Status.FOUND
+        assert "it is another history" in ended.err
+        ours = [
+            one for one in tables(past)["tickets"] if one["project_id"]["S"] != "OPS"
+        ]
+        assert ours == before["tickets"]
+
+    def test_project_is_refused_when_nothing_ties_it_to_the_file(
+        self, past: Stage
+    ) -> None:
+        empty(past)
+        send(past, 100, 101)
+        rewritten(past, lambda one: one if one.get("number", 0) > 20 else None)
+        before = tables(past)
+
+        ended = restore(past, "--partial")
+
+        assert ended.status == Status.FOUND
+        assert "nothing shows that it is of the same history" in ended.err
+        assert tables(past) == before
+
+    def test_lost_end_comes_back_when_its_first_ticket_covers_the_last_one_there(
+        self, past: Stage
+    ) -> None:
+        """Of both tables, so the records are lost, too."""
+        before = past.tickets()
+        past.lose("OPS", 2)
+        past.lose("OPS", "key-2")
+        rewritten(past, lambda one: one if one.get("number") == 2 else None)
+
+        restore(past, "--partial", "--project", "OPS")
+
+        assert past.tickets()[2]["title"] == before[2]["title"]
+
+
+def with_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
+    def change(one: dict[str, Any]) -> dict[str, Any]:
+        return one | {name: value} if one.get("number") == 5 else one
+
+    return change
+
+
+class TestFile:
+    """Nothing is written unless the file is a whole export."""
+
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        cases(
+            {
+                "cut": (lambda one: None if one.get("kind") == "end" else one, "whole"),
+                "filtered": (
+                    lambda one: None if one.get("number") == 5 else one,
+                    "say",
+                ),
+                "null": (with_field("chain", None), "chain: null"),
+                "unknown": (with_field("colour", "red"), "colour: no attribute"),
+                "later": (with_field("kind", "x"), "kind: of a later ticketctl"),
+                "another-program": (
+                    with_field("idempotency_key", "two words"),
+                    "another program's item",
+                ),
+                "no-number": (with_field("number", "5"), "no exported item"),
+                "twice": (with_field("number", 3), "has it, too"),
+            }
+        ),
+    )
+    def test_file_is_refused_when_it_is_not_whole(
+        self, past: Stage, change: Callable[[dict[str, Any]], Any], why: str
+    ) -> None:
+        empty(past)
+        rewritten(past, change)
+
+        ended = restore(past)
+
+        assert ended.status == Status.USAGE
+        assert why in ended.err
+        assert tables(past) == {"tickets": [], "keys": []}
+
+    def test_file_is_refused_when_two_exports_are_joined(self, past: Stage) -> None:
+        whole = saved(past).read_text()
+        saved(past).write_text(whole + whole)
+
+        assert restore(past).status == Status.USAGE
+
+    def test_lines_come_back_in_any_order(self, past: Stage) -> None:
+        before = tables(past)
+        *lines, end = saved(past).read_text().splitlines()
+        saved(past).write_text("\n".join([*reversed(lines), end, ""]))
+        empty(past)
+
+        assert restore(past).status == Status.OK
+        assert tables(past) == before

@@ -1,0 +1,1 @@
+"""The restore: puts back what an export has and the tables lack, exactly."""
