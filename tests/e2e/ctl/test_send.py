@@ -1,5 +1,6 @@
 """`ticketctl send`, as a producer calls it, on the deployed system."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,19 +49,18 @@ def test_nothing_is_created_twice_when_the_file_is_sent_again(
     ctl: Ctl, system: System, project: str, tmp_path: Path
 ) -> None:
     """A bad line is skipped; the second run gets the same numbers."""
-    path = tmp_path / "my.csv"
+    path = tmp_path / "my.jsonl"
     titles = [*(f"t{serial}" for serial in range(12)), "x" * 201]
-    rows = ["title,labels,attributes.room", *(f"{one},a;b,7" for one in titles)]
-    path.write_text("\n".join(rows))
+    path.write_text("".join(f"{json.dumps({'title': one})}\n" for one in titles))
     command = ["send-file", str(path), "--project", project]
     command += ["--skip-invalid", "--wait"]
 
     first, second = ctl(*command), ctl(*command, "--json")
 
     assert (first.status, second.status) == (1, 1)
-    assert f"{path}:14: title: " in first.err
+    assert f"{path}:13: title: " in first.err
     assert "messages sent: 12 of 12\n" in first.err
-    assert "keys made from my.csv" in first.err
+    assert "keys made from my.jsonl" in first.err
     shown = {line.split()[0]: line.split()[2] for line in first.out.splitlines()}
     again = {line["ticket_key"]: line["title"] for line in second.json_lines}
     assert again == shown
