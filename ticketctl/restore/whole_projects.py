@@ -22,6 +22,7 @@ from ticket_numbering.contract.dynamodb_items import (
     REASONS,
     RESERVED,
     STATUS,
+    key_of_id,
 )
 from ticket_numbering.contract.messages import Assignment
 from ticketctl.aws.aws_errors import error_code
@@ -214,14 +215,15 @@ class PuttingBack:
         reader, item = TableReader.of(self.stack), line.item
         place = item.project_id, item.number
         there = reader.tickets([place]).get(place)
-        own = item.idempotency_key
-        key = [item.key] if isinstance(item, Ticket) and own else []
+        recorded_id = line.record["id"] if line.record else None
+        key = [key_of_id(recorded_id)] if recorded_id else []
         records = {one: plain(found) for one, found in reader.records(key)}
         recorded = next(iter(records.values()), None)
         is_recorded = not line.record or (
             recorded is not None and _agree(recorded, line.record)
         )
-        if there and _same(there.fields, fields) and is_recorded:
+        # Another restore may have put back what this one was to reserve.
+        if there and _same(there.fields, item.fields) and is_recorded:
             return THERE
         is_marked = there is not None and is_mark(there, item.chain)
         if is_marked and fields.get(REASONS[RESERVED]) == MARK:

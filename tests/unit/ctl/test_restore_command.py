@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,49 @@ class TestInterrupted:
         assert given == 24, ended.err
         if "PROJ" in there:
             assert send(killed, 23, 22, 21, 5) == {23: 23, 22: 22, 21: 21, 5: 5}
+
+
+class TestOthers:
+    """What others write between the plan and the write stays as it is."""
+
+    @pytest.mark.parametrize("place", [5, "key-5"], ids=["item", "record"])
+    def test_restore_overwrites_nothing_when_others_write_meanwhile(
+        self, past: Stage, place: int | str
+    ) -> None:
+        """And all other lines come back."""
+        before = tables(past)
+        other = past.read("PROJ", place) | {"assigned_at": {"S": OLD}}
+        empty(past)
+        past.before("transact_write_items", int, partial(past.write, other))
+
+        ended = restore(past)
+
+        assert ended.status == Status.FOUND
+        assert "PROJ-5: others" in ended.err
+        assert past.read("PROJ", place) == other
+        there = tables(past)["tickets"]
+        assert [one for one in before["tickets"] if one not in there] == [
+            one
+            for one in before["tickets"]
+            if one["number"]["N"] == "5" and one["project_id"]["S"] == "PROJ"
+        ]
+
+    @pytest.mark.parametrize("calls", range(0, 12, 3))
+    def test_tables_are_as_they_were_when_two_restores_run_at_once(
+        self, past: Stage, calls: int
+    ) -> None:
+        before = tables(past)
+        empty(past)
+        nested: list[int] = []
+
+        def again() -> None:
+            nested.append(restore(past).status)
+
+        past.before("transact_write_items", *[int] * calls, again)
+
+        assert restore(past).status == Status.OK
+        assert nested == [Status.OK]
+        assert tables(past) == before
 
 
 class TestWorker:
@@ -350,6 +394,17 @@ class TestFile:
 
         assert ended.status == Status.USAGE
         assert why in ended.err
+        assert tables(past) == {"tickets": [], "keys": []}
+
+    def test_part_is_refused_when_it_would_leave_a_hole(self, past: Stage) -> None:
+        """A worker goes on behind it, and nothing says what the numbers were."""
+        empty(past)
+        rewritten(past, lambda one: None if one.get("number") == 5 else one)
+
+        ended = restore(past, "--partial", "--project", "PROJ")
+
+        assert ended.status == Status.FOUND
+        assert "PROJ-5 on are missing here and in this part" in ended.err
         assert tables(past) == {"tickets": [], "keys": []}
 
     def test_file_is_refused_when_two_exports_are_joined(self, past: Stage) -> None:
