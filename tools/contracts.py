@@ -80,6 +80,13 @@ EVENTS: Final = {
 class _Generator(GenerateJsonSchema):
     """Leaves out noise, and requires the members that every event has."""
 
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        """Leave out null in events: it is no value there, and means absent."""
+        found = super().default_schema(schema)
+        if self.mode == "serialization" and found.get("default", ...) is None:
+            del found["default"]
+        return found
+
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's.
         """Never: a title made from a field's name says nothing more."""
         return False

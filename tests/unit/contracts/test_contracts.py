@@ -103,6 +103,26 @@ def test_schema_is_complete(name: str) -> None:
             assert is_request or {"type": "null"} not in member.get("anyOf", ())
 
 
+def with_default(part: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(part, dict):
+        if "default" in part:
+            yield part
+        part = [*part.values()]
+    if isinstance(part, list):
+        for member in part:
+            yield from with_default(member)
+
+
+@pytest.mark.parametrize("name", [*SCHEMAS, "AsyncAPI"])
+def test_document_has_no_default_that_its_own_schema_refuses(name: str) -> None:
+    """Some validators put defaults in before they judge: Ajv, and so Fastify."""
+    whole = SCHEMAS.get(name, ASYNCAPI)
+    definitions = {"$defs": whole.get("$defs", {})}
+
+    for part in with_default(whole):
+        assert schema_accepts(definitions | part, part["default"]), part
+
+
 class TestCreateTicket:
     """The worker and the schema accept and refuse the same requests.
 
