@@ -144,7 +144,9 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
         left.clear()
         return kept
 
-    real = environment.handler(decide=decide, publisher=partial(Announcing, change=own))
+    # In line a conflict beside a replay is rare.
+    publisher = partial(Announcing, change=own)
+    real = environment.handler(decide=decide, publisher=publisher, line=None)
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         attempted.clear()
