@@ -6,12 +6,13 @@ The queue's URL is the stack's output CreateTicketQueueUrl. Choose the key from 
 system, such as an order's number. If in doubt, run it again: a key has one ticket.
 
 With --answers it waits: a queue of this program alone, subscribed to its own keys as
-docs/consuming.md shows. Status 0: a number; 3: no answer came; 4: refused. Any other
-is that of an error.
+docs/consuming.md shows. Status 0: a number; 3: no answer came; 4: refused;
+130: Ctrl-C. Any other is that of an error.
 """
 
 import argparse
 import json
+import signal
 import sys
 import time
 from typing import Any
@@ -108,6 +109,7 @@ def ask() -> int:
     return 3
 
 
+signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
 if arguments.answers:
     sys.exit(ask())
 print(arguments.key, send())

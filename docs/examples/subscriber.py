@@ -3,10 +3,12 @@
     python subscriber.py https://sqs.eu-west-1.amazonaws.com/123456789012/my-queue
 
 It needs boto3 alone. docs/consuming.md shows how to create the queue.
+Ctrl-C ends it with status 130.
 """
 
 import argparse
 import json
+import signal
 import sys
 from typing import Any
 
@@ -49,6 +51,7 @@ def handle(event: dict[str, Any]) -> None:
         handled.add(identity)
 
 
+signal.signal(signal.SIGINT, lambda *_: sys.exit(130))
 sqs = boto3.client("sqs")
 while arguments.count is None or len(handled) < arguments.count:
     answer = sqs.receive_message(
