@@ -92,14 +92,18 @@ def _sets() -> str:
     return "\n".join(["", "OPTIONAL = {", *optional, "}", *text])
 
 
-def _refusal() -> str:
-    """Return a refusal, and the message in which SQS hands it over."""
+def _event(name: str) -> str:
+    """Return an event's example, a member a line."""
+    event = json.loads(contracts.EVENTS[name].message)
+    return f"\n{_block('json', json.dumps(event, indent=2))}\n"
+
+
+def _delivered() -> str:
+    """Return the message in which SQS hands a refusal over."""
     refused = contracts.EVENTS["ticket-refused"]
     body, attributes = f"{refused.message[:50]}...", refused.message_attributes
     message = {"ReceiptHandle": "...", "Body": body, "MessageAttributes": attributes}
-    documents = json.loads(refused.message), message
-    blocks = (_block("json", json.dumps(one, indent=2)) for one in documents)
-    return "\n{}\n".format("\n\n".join(blocks))
+    return f"\n{_block('json', json.dumps(message, indent=2))}\n"
 
 
 def _table() -> str:
@@ -158,7 +162,9 @@ PARTS: Final[Mapping[str, str]] = {
     "refused": _members(RefusedRequest),
     "voided": _members(VoidedTicket),
     "erased": _members(ErasedTicket),
-    "refusal": _refusal(),
+    "number": _event("ticket-number-assigned"),
+    "refusal": _event("ticket-refused"),
+    "delivered": _delivered(),
     "sets": _sets(),
     "roles": f"\n\n{rights.table_of_roles()}\n\n",
     "tasks": f"\n\n{rights.table_of_tasks()}\n\n",
