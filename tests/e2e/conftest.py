@@ -223,7 +223,7 @@ class System:
 def deployed() -> Iterator[LocalStack]:
     """Deploy the template as it is, from a shell that is full of configuration."""
     artifact = build_artifact()
-    parameters = {"MaximumConcurrency": str(DELIVERIES_AT_ONCE)}
+    parameters = {"MaximumConcurrency": str(DELIVERIES_AT_ONCE), "UseLine": "true"}
     with ExitStack() as exits:
         with pytest.MonkeyPatch.context() as shell:
             for name, value in USERS_SHELL.items():

@@ -95,7 +95,8 @@ def role_policy(stack: LocalStack, document: str) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     settings = access_control(tmp_path_factory.mktemp("certificate"))
-    with local_stack({"MaximumConcurrency": "2"}, settings=settings) as stack:
+    parameters = {"MaximumConcurrency": "2", "UseLine": "true"}
+    with local_stack(parameters, settings=settings) as stack:
         yield stack
 
 

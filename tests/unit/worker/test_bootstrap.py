@@ -138,7 +138,7 @@ class TestCalls:
         named = variables["Environment"]["Variables"]
         owners = {value: named[name].get("Ref") for name, value in ENVIRONMENT.items()}
         owners[TUNED["LINES_TABLE"]] = named["LINES_TABLE"]["Fn::If"][1]["Ref"]
-        policies = properties("NumberingWorkerRole")["Policies"]
+        policies = properties("NumberingWorkerRole", UseLine="true")["Policies"]
         allowed = [
             (statement["Resource"].strip("${}").removesuffix(".Arn"), pattern)
             for policy in policies
