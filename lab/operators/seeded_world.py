@@ -204,4 +204,4 @@ def _existing(name: str, number: int) -> Existing:
     key = f"import-{name}-{number}".replace(" ", "-")
     request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=name)
     kind = ItemKind.NUMBERED
-    return Existing(PROJECT, number, request.content(), kind, 1, request, STAMP)
+    return Existing(PROJECT, number, request.content(), kind, "", 1, request, STAMP)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+from boto3.dynamodb.types import DYNAMODB_CONTEXT, TypeDeserializer, TypeSerializer
 
 from ticket_numbering.contract.dynamodb_items import assignment
 from ticket_numbering.contract.field_types import timestamp
@@ -15,13 +15,18 @@ from ticketctl.ledger.record import Record, parse_record
 
 _deserialize = TypeDeserializer().deserialize
 _serialize = TypeSerializer().serialize
+_number = DYNAMODB_CONTEXT.create_decimal
 
 
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return a DynamoDB item as Python values."""
     return {
-        # Most values are texts, which the deserializer takes its time for.
-        name: value["S"] if "S" in value else _deserialize(value)
+        # Most values are texts, and then numbers: the deserializer takes its time.
+        name: value["S"]
+        if "S" in value
+        else _number(value["N"])
+        if "N" in value
+        else _deserialize(value)
         for name, value in item.items()
     }
 

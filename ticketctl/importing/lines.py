@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     ATTRIBUTES,
@@ -149,6 +150,7 @@ def _existing(
         *(request.project_id, number),
         own,
         parse(own).kind,
+        valid_chain(own.get(CHAIN)),
         line=line,
         request=request,
         assigned_at=assigned_at,

@@ -1,6 +1,7 @@
 """The rules of the hash chain, for a ticket and the item before it."""
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from ticket_numbering.contract.chain import CHAIN_VERSION, chain_of, commitment_of
@@ -26,11 +27,11 @@ _TEXT: Final = CONTENT_DEFAULTS.keys() - {"project_id", "idempotency_key"} | {SA
 KEPT: Final = ATTRIBUTES - _TEXT | {"title", "priority"}
 """The attributes that an erased ticket keeps; all others go, known or not."""
 
-_EXPLAINED: Final[Mapping[str | None, set[str]]] = {
-    VOIDED: MARKED[VOIDED],
-    ERASED: MARKED[VOIDED] | MARKED[ERASED] | {COMMITMENT},
+_EXPLAINED: Final[Mapping[str | None, AbstractSet[str]]] = {
+    VOIDED: COVERED | MARKED[VOIDED],
+    ERASED: COVERED | MARKED[VOIDED] | MARKED[ERASED] | {COMMITMENT},
 }
-"""The attributes that a chained ticket has for its status; no other status has any."""
+"""The attributes that a chained ticket has with its status; no other brings any."""
 
 
 def chain_problem(ticket: Ticket, before: str) -> Kind | None:
@@ -88,7 +89,7 @@ def has_unknown_attributes(ticket: Ticket) -> bool:
 
 def is_uncovered(ticket: Ticket) -> bool:
     """Return whether it says more than its hash covers, and its status explains."""
-    return not ticket.fields.keys() <= COVERED | _EXPLAINED.get(ticket.status, set())
+    return not ticket.fields.keys() <= _EXPLAINED.get(ticket.status, COVERED)
 
 
 def of_erased(ticket: Ticket) -> Iterator[Kind]:

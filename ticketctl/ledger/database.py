@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, Self
 
-from ticket_numbering.contract.dynamodb_items import VOIDED
+from ticket_numbering.contract.dynamodb_items import STATUS, VOIDED
 from ticketctl.ledger.agreement import Shared, of_record, of_ticket
 from ticketctl.ledger.findings import Kind, Range
 from ticketctl.ledger.item import Item, ItemKind, Place, Reserved, Ticket
@@ -27,7 +27,6 @@ CREATE TABLE items (
     seed_end INT,     -- Of a guard alone.
     PRIMARY KEY (project_id, number)
 ) WITHOUT ROWID;
-CREATE TABLE records (position INT, project_id TEXT, number INT, digest BLOB);
 """
 
 _ADD: Final = "REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -69,16 +68,17 @@ SELECT
 FROM items WHERE project_id = ?
 """
 
-_UNMATCHED: Final = """
-SELECT position FROM records LEFT JOIN items USING (project_id, number)
-WHERE items.digest IS NOT records.digest OR is_judged IS NOT ?
+_MATCH: Final = """
+UPDATE items SET is_matched = 1
+WHERE project_id = ? AND number = ? AND digest = ? AND is_judged = ?
 """
 
-_MATCH: Final = """
-UPDATE items SET is_matched = 1 FROM records
-WHERE items.project_id = records.project_id AND items.number = records.number
-    AND items.digest = records.digest AND is_judged = ?
+_IS_MATCHED: Final = """
+SELECT 1 FROM items
+WHERE project_id = ? AND number = ? AND digest = ? AND is_judged = ?
 """
+
+_HAS_HOLES: Final = "SELECT count(*) < max(number) - ? FROM items WHERE project_id = ?"
 
 
 class Read(NamedTuple):
@@ -126,17 +126,19 @@ class Numbers:
         """Match records with tickets whose text the chain judges, or with others."""
         rows = [
             (
-                *(position, record.project_id, record.number),
-                _digest(of_record(record), is_judged=is_judged),
+                *(record.project_id, record.number),
+                *(_digest(of_record(record), is_judged=is_judged), int(is_judged)),
             )
-            for position, record in enumerate(records)
+            for record in records
         ]
-        self._database.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
-        unmatched = self._database.execute(_UNMATCHED, (is_judged,)).fetchall()
-        if len(unmatched) < len(records):
-            self._database.execute(_MATCH, (is_judged,))
-        self._database.execute("DELETE FROM records")
-        return [records[position] for (position,) in unmatched]
+        matched = self._database.executemany(_MATCH, rows).rowcount
+        if matched == len(rows):  # As on nearly all pages.
+            return []
+        return [
+            record
+            for record, row in zip(records, rows, strict=True)
+            if not self._database.execute(_IS_MATCHED, row).fetchone()
+        ]
 
     def unmatched(self) -> Iterator[Place]:
         """Yield the tickets without a record of their keys."""
@@ -145,8 +147,11 @@ class Numbers:
 
     def missing(self, project_id: str) -> Iterator[tuple[Range, Kind | None]]:
         """Yield each missing range, and its kind; None if its neighbours explain it."""
-        start = self._starts.get(project_id, 0)
-        rows = self._database.execute(_HOLES, (start, project_id))
+        of_project = self._starts.get(project_id, 0), project_id
+        [(has_holes,)] = self._database.execute(_HAS_HOLES, of_project)
+        if not has_holes:  # As in most projects; the window takes its time.
+            return
+        rows = self._database.execute(_HOLES, of_project)
         for first, last, below, above in rows:
             kind = below and ItemKind(below)
             yield (first, last), hole(kind, ItemKind(above))
@@ -163,7 +168,10 @@ class Numbers:
 
     def unchained(self, project_id: str) -> list[Range]:
         """Return the first and the last number of each segment without a chain."""
-        return self._rows(_UNCHAINED, project_id)
+        is_any = "SELECT 1 FROM items WHERE NOT is_chained AND project_id = ? LIMIT 1"
+        return (
+            self._rows(_UNCHAINED, project_id) if self._rows(is_any, project_id) else []
+        )
 
     def lost(self, project_id: str) -> list[int]:
         """Return the numbers of lost tickets."""
@@ -179,7 +187,10 @@ class Numbers:
 
 
 def _row(read: Read) -> tuple[object, ...]:
-    """Return the row of an item; no key is expected if it is no ticket."""
+    """Return the row of an item; no key is expected if it is no ticket.
+
+    SQLite takes its time for a bool or an enumeration.
+    """
     item = read.item
     digest = b""
     if isinstance(item, Ticket):
@@ -187,14 +198,14 @@ def _row(read: Read) -> tuple[object, ...]:
     return (
         item.project_id,
         item.number,
-        item.kind,
+        item.kind.value,
         digest,
-        read.is_judged,
-        not digest or read.is_expired,
-        bool(item.chain),
-        item.status == VOIDED,
-        isinstance(item, Ticket) and not is_given_here(item.kind),
-        isinstance(item, Reserved),
+        int(read.is_judged),
+        int(not digest or read.is_expired),
+        int(item.chain != ""),
+        int(item.fields.get(STATUS) == VOIDED),
+        int(isinstance(item, Ticket) and not is_given_here(item.kind)),
+        int(isinstance(item, Reserved)),
         item.seed_end if guards_a_seed(item.kind) else None,
     )
 

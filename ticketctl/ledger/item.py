@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from ticket_numbering.contract import dynamodb_items
@@ -98,6 +98,8 @@ class _Item:
     fields: Mapping[str, Any]
     """Every attribute, as Python values; numbers are `Decimal`, or those of JSON."""
     kind: ItemKind
+    chain: str
+    """Its hash; "" if that is missing or malformed."""
 
     @property
     def ticket_key(self) -> str:
@@ -109,12 +111,6 @@ class _Item:
         """`reserved`, `voided`, `erased`, what another program wrote, or None."""
         status = self.fields.get(STATUS)
         return status if isinstance(status, str) else None
-
-    @cached_property
-    def chain(self) -> str:
-        """Its hash; "" if that is missing or malformed."""
-        chain = self.fields.get(CHAIN)
-        return valid_chain(chain) if chain is not None else ""
 
     @property
     def head(self) -> Head:
@@ -157,7 +153,7 @@ class Ticket(_Item):
     @property
     def is_erased(self) -> bool:
         """Whether it lost its text, numbered here or imported."""
-        return self.status == ERASED
+        return bool(self.fields.get(STATUS) == ERASED)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -169,8 +165,11 @@ class Ticket(_Item):
 
     def having(self, fields: Mapping[str, Any]) -> "Ticket":
         """Return it with other attributes, as a command is to write it."""
-        kind = _kind_of_ticket(fields, self.number)
-        return Ticket(self.project_id, self.number, fields, kind)
+        kind, chain = (
+            _kind_of_ticket(fields, self.number),
+            valid_chain(fields.get(CHAIN)),
+        )
+        return Ticket(self.project_id, self.number, fields, kind, chain)
 
 
 @dataclass(frozen=True)
@@ -198,20 +197,24 @@ def parse(fields: Mapping[str, Any]) -> Item:
         fields: Every attribute, with `project_id` and a number.
     """
     project_id, number = fields["project_id"], int(fields[NUMBER])
+    chain = valid_chain(fields.get(CHAIN))
     if has_number(number, fields):
         if fields.get(STATUS) == RESERVED:
             if ORIGIN in fields and _OF_A_TICKET.isdisjoint(fields):
-                kind = _kind_of_reserved(fields, number)
-                return Reserved(project_id, number, fields, kind)
+                kind = _kind_of_reserved(fields, number, chain)
+                return Reserved(project_id, number, fields, kind, chain)
         elif is_request_key(project_id, fields.get("idempotency_key")):
             kind = _kind_of_ticket(fields, number)
-            return Ticket(project_id, number, fields, kind)
-    return Malformed(project_id, number, fields, ItemKind.MALFORMED)
+            return Ticket(project_id, number, fields, kind, chain)
+    return Malformed(project_id, number, fields, ItemKind.MALFORMED, chain)
 
 
 def is_request_key(project_id: Any, idempotency_key: Any) -> bool:
     """Tell whether a request can have this key; others may be too long to look up."""
-    return is_project_id(project_id) and is_idempotency_key(idempotency_key)
+    return _is_project_id(project_id) and is_idempotency_key(idempotency_key)
+
+
+_is_project_id = lru_cache(is_project_id)  # A table has many items of a project.
 
 
 def has_number(number: int, fields: Mapping[str, Any]) -> bool:
@@ -231,8 +234,8 @@ def _kind_of_ticket(fields: Mapping[str, Any], number: int) -> ItemKind:
             return ItemKind.NUMBERED
 
 
-def _kind_of_reserved(fields: Mapping[str, Any], number: int) -> ItemKind:
-    if valid_chain(fields.get(CHAIN)):
+def _kind_of_reserved(fields: Mapping[str, Any], number: int, chain: str) -> ItemKind:
+    if chain:
         return ItemKind.LOST
     return _RESERVED_IN[_place_in_seed(fields, number)]
 

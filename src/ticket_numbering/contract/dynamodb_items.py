@@ -166,14 +166,15 @@ def ticket_number(project_id: str, item: Mapping[str, Any]) -> int:
 
 def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
     """Parse a key record; return the error if it is malformed."""
-    match item:
-        case {
-            "number": {"N": str(number)},
-            "fingerprint": {"S": str(fingerprint)},
-            "assigned_at": {"S": str(assigned_at)},
-        } if number.isdecimal() and int(number) and ":" in fingerprint:
-            chain = valid_chain(item.get(CHAIN, {}).get("S")) or None
-            return Assignment(int(number), fingerprint, assigned_at, chain)
+    number, fingerprint, assigned_at = (
+        item.get(NUMBER, {}).get("N", ""),
+        item.get(FINGERPRINT, {}).get("S", ""),
+        item.get(ASSIGNED_AT, {}).get("S"),
+    )
+    is_number = number.isdecimal() and int(number)
+    if is_number and ":" in fingerprint and assigned_at is not None:
+        chain = valid_chain(item.get(CHAIN, {}).get("S")) or None
+        return Assignment(int(number), fingerprint, assigned_at, chain)
     # Never the values: another program wrote them, and they may be anything.
     item_id = item[RECORD_ID]["S"]
     return DamagedKeyRecordError(f"damaged record of an idempotency key: {item_id}")

@@ -159,11 +159,7 @@ def is_idempotency_key(value: Any) -> TypeGuard[str]:  # pragma: no mutate block
 
 
 def _is_valid(kind: TypeAdapter[str], value: Any) -> bool:
-    try:
-        kind.validate_python(value)
-    except ValidationError:
-        return False
-    return True
+    return kind.validator.isinstance_python(value)
 
 
 def timestamp(moment: datetime) -> str:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from json.encoder import encode_basestring_ascii
 from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -221,10 +222,15 @@ def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
     )
 
 
-# json.dumps would make an encoder at each call, which takes as long as the hash.
-_canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+# An encoder takes longer than the hash; most values are texts, which need none.
+_encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
+def _canonical(value: Any) -> str:
+    return encode_basestring_ascii(value) if type(value) is str else _encoded(value)
 
 
 def _fingerprint(content: Mapping[str, Any]) -> str:
-    digest = hashlib.sha256(_canonical(content).encode()).hexdigest()
+    fields = [f'"{name}":{_canonical(content[name])}' for name in sorted(content)]
+    digest = hashlib.sha256(f"{{{','.join(fields)}}}".encode()).hexdigest()
     return f"{FINGERPRINT_VERSION}:{digest}"
