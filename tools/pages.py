@@ -21,6 +21,8 @@ from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
 from ticket_numbering.contract.field_types import NOT_ONE_LINE
 from ticket_numbering.contract.mark_events import ErasedTicket, VoidedTicket
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, CreateTicket
+from ticketctl.ledger.item import MEANINGS, ItemKind
+from ticketctl.ledger.sequence import explains_above, explains_below
 from tools import contracts, generated, rights
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -116,6 +118,19 @@ def _table() -> str:
     return "\n".join([*rows, ""])
 
 
+def _kinds() -> str:
+    """Return the kinds of items, and what each says about the numbers around it."""
+    rows = [
+        "| kind | item | missing right before it | missing right behind it |",
+        "| --- | --- | --- | --- |",
+    ]
+    for kind in ItemKind:
+        cells = explains_below(kind), explains_above(kind)
+        before, behind = ("external" if cell else "a gap" for cell in cells)
+        rows.append(f"| {kind} | {MEANINGS[kind]} | {before} | {behind} |")
+    return "\n".join(["", "", *rows, "", ""])
+
+
 def _value(schema: Mapping[str, Any]) -> str:
     """Return the values that a field's schema allows, in words."""
     match schema:
@@ -168,6 +183,7 @@ PARTS: Final[Mapping[str, str]] = {
     "sets": _sets(),
     "roles": f"\n\n{rights.table_of_roles()}\n\n",
     "tasks": f"\n\n{rights.table_of_tasks()}\n\n",
+    "kinds": _kinds(),
     "history": f"\n\n{history_diagram.diagram()}\n\n",
 }
 """The parts, by their names in the markers."""
