@@ -182,7 +182,11 @@ class Controls:
         return {"Datapoints": points[::-1]}
 
     def _ListEventSourceMappings(self) -> Mapping[str, Any]:  # noqa: N802
-        """Return a page of one mapping; what was switched is done afterwards."""
+        """Return a page of one mapping; what was switched is done afterwards.
+
+        A function's name lists the mappings without a qualifier alone.
+        """
+        asked = self._asked["query_string"].get("FunctionName", "")
         there = [
             (MAPPING, "mapping", self.outputs["CreateTicketQueueArn"], self.leads_to),
             (SECOND, "second", SECOND_QUEUE, FUNCTION),
@@ -190,6 +194,8 @@ class Controls:
         ]
         mappings = []
         for mapping_id, name, queue, function in there:
+            if asked and not function.endswith(f":{asked}"):
+                continue
             if state := getattr(self, name) if name else "Enabled":
                 changed = self.changed.get(mapping_id, SINCE)
                 mappings.append(
