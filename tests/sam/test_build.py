@@ -82,18 +82,16 @@ def test_artifact_has_the_code_as_it_is_and_exactly_the_pinned_packages(
 
 
 def test_artifact_has_the_bytecode_of_the_templates_runtime(artifact: Path) -> None:
-    """An import neither compiles nor looks at the source's time."""
+    """Of all modules, or of none where that Python is missing, as `make build` says."""
     runtime = source()["Resources"]["NumberingWorker"]["Properties"]["Runtime"]
     modules = [*artifact.rglob("*.py")]
     compiled = [*artifact.rglob("*.pyc")]
-    if not compiled:
-        pytest.skip("built where the runtime's Python is not installed")
 
     head = MAGIC_NUMBERS[runtime].to_bytes(2, "little") + b"\r\n"
     head += UNCHECKED_HASH.to_bytes(4, "little")
     tag = f".cpython-{runtime.removeprefix('python').replace('.', '')}.pyc"
-    assert {path.read_bytes()[: len(head)] for path in compiled} == {head}
-    assert len(compiled) == len(modules)
+    assert {path.read_bytes()[: len(head)] for path in compiled} <= {head}
+    assert len(compiled) in {0, len(modules)}
     assert all(path.name.endswith(tag) for path in compiled)
 
 
