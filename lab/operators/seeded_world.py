@@ -25,8 +25,7 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.importing.existing import Existing, Tickets
-from ticketctl.importing.judging import Judge
-from ticketctl.importing.neighbours import ALREADY
+from ticketctl.importing.judging import ALREADY, Judge
 from ticketctl.importing.planning import judge_all
 from ticketctl.importing.tickets import WRITTEN, Import
 from ticketctl.ledger.item import MARKS, ItemKind

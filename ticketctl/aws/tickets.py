@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ticket_numbering.contract.dynamodb_items import ticket_id
 from ticket_numbering.contract.field_types import is_project_id
@@ -17,19 +17,10 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import RawItem, TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.item import Item
+from ticketctl.ledger.standing import Around
 
 _PAGE: Final = 100
 _KEY_NUMBER: Final = re.compile("0{0,64}([1-9][0-9]{0,18})")
-
-
-class Around(NamedTuple):
-    """The items around a number."""
-
-    below: Item | None
-    """The nearest one below it."""
-    there: Item | None
-    above: Item | None
-    """The nearest one above it."""
 
 
 def parse_ticket_key(ticket_key: str) -> tuple[str, int]:

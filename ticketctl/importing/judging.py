@@ -12,31 +12,29 @@ from typing import Any, Final
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
+    ATTRIBUTES,
     CHAIN,
+    ERASED,
     EXTERNAL,
     FINGERPRINT,
     IMPORTED_BY,
     ORIGIN,
     SEED_ATTRIBUTES,
 )
-from ticket_numbering.contract.messages import Assignment
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.items import key_record
-from ticketctl.aws.tickets import Around
 from ticketctl.cli.output import program
 from ticketctl.importing.existing import Existing
-from ticketctl.importing.neighbours import (
-    ALREADY,
-    comparison,
-    covers,
-    is_external,
-    may_replace,
-    problem_of,
-)
 from ticketctl.ledger.agreement import differences, expiry_of, of_ticket
-from ticketctl.ledger.item import Item, Reserved, Ticket
+from ticketctl.ledger.item import Item, Malformed, Reserved, Ticket
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
+from ticketctl.ledger.standing import Around, covers, is_external, problem_of
 
+ALREADY: Final = "there already"
 UNRECORDED: Final = "there without a record, whose time is over"
+
+_ADDED: Final = ATTRIBUTES - CreateTicket.model_fields.keys()
+"""Attributes of a ticket that are not of its request."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +61,10 @@ class Known:
         before = self.ticket.number - 1
         below = around.below
         there = below if below and below.number == before else None
-        if there and there.chain:
+        # A ticket stays as it is, with or without a hash; a reserved number gives way.
+        if isinstance(there, Ticket) or (there and there.chain):
             return there.chain
-        is_known = before == 0 or not (there is None or isinstance(there, Reserved))
+        is_known = before == 0 or isinstance(there, Malformed)
         return "" if is_known and self.previous is None else self.previous
 
 
@@ -147,13 +146,13 @@ class Judge:
 
     def _missing(self, known: Known, around: Around) -> Write | str:
         """Judge a missing ticket whose key has no record."""
-        ticket, place, above = known.ticket, around.there, around.above
+        ticket, place = known.ticket, around.there
         if ticket.chain:
             # The item of the lost ticket has its hash, or the next ticket covers it.
             is_witnessed = (
                 known.is_witnessed
                 or (place is not None and place.chain == ticket.chain)
-                or (isinstance(above, Ticket) and covers(above, ticket.chain))
+                or covers(around.above, ticket.chain)
             )
             previous = known.hash_before(around)
             problem = problem_of(ticket, previous)
@@ -196,6 +195,30 @@ class Judge:
         """Return when a record of this time expires, in epoch seconds."""
         due = time + timedelta(days=self.retention_days)
         return int(due.timestamp()) if self.retention_days else None
+
+
+def comparison(ticket: Existing, there: Item) -> str:
+    """Return `ALREADY`, or how the ticket of that number differs."""
+    if isinstance(there, Reserved):
+        return "a lost ticket has this number; an import would destroy its hash"
+    is_own = there.idempotency_key == ticket.idempotency_key
+    is_erased = is_own and ERASED in (ticket.status, there.status)
+    wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
+    if is_erased or _asked_for(there.fields) == _asked_for(wanted):
+        return ALREADY
+    if is_own:
+        return "the ticket of this number and idempotency_key says something else"
+    return "another ticket has this number"
+
+
+def may_replace(ticket: Existing, place: Item) -> bool:
+    """Return whether a ticket can take an item's place: a lost one's hash stays."""
+    has_its_place = bool(place.fields.get(CHAIN, ticket.chain) == ticket.chain)
+    return isinstance(place, Reserved) and has_its_place
+
+
+def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in _ADDED}
 
 
 def _no_place(known: Known) -> str:

@@ -17,12 +17,13 @@ from ticketctl.aws.items import ledger_item
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.aws.tickets import Around, around_each, records_of
+from ticketctl.aws.tickets import around_each, records_of
 from ticketctl.cli.output import program
 from ticketctl.importing.existing import Existing, Tickets
-from ticketctl.importing.judging import UNRECORDED, Judge, Known, Write
-from ticketctl.importing.neighbours import ALREADY, covers, is_external
+from ticketctl.importing.judging import ALREADY, UNRECORDED, Judge, Known, Write
+from ticketctl.ledger.findings import Kind
 from ticketctl.ledger.item import MARKS, Item
+from ticketctl.ledger.standing import Around, covers
 
 REFUSED: Final = "refused"
 MISSING: Final = "missing"
@@ -120,10 +121,8 @@ def _judged(known: Known, around: Around, verdict: Write | str) -> Judged:
         return Judged(Known(own), verdict, marks=marks, has_other_time=has_other_time)
     result = MISSING if verdict.ticket else NO_RECORD
     nearest = around.there or around.above
-    unfinished = 0
-    if nearest and verdict.is_external:
-        is_done = is_external(known.ticket.number, around, is_seeded=True)
-        unfinished = 0 if is_done else nearest.number
+    is_open = verdict.is_external and around.hole is Kind.UNFINISHED_SEED
+    unfinished = nearest.number if nearest and is_open else 0
     return Judged(known, result, not verdict.is_external, unfinished, marks)
 
 

@@ -12,9 +12,8 @@ from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import console, counted, program
 from ticketctl.files.lines import Problems
 from ticketctl.importing.existing import Existing, Tickets
-from ticketctl.importing.judging import UNRECORDED
+from ticketctl.importing.judging import ALREADY, UNRECORDED
 from ticketctl.importing.lines import NOTHING
-from ticketctl.importing.neighbours import ALREADY
 from ticketctl.importing.planning import MISSING, NO_RECORD, REFUSED, Judged
 from ticketctl.importing.tickets import RECORDED, WRITTEN
 from ticketctl.ledger.item import Item, Malformed

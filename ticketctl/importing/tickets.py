@@ -29,8 +29,7 @@ from ticketctl.cli.errors import BusyError, InputError
 from ticketctl.cli.output import remark, with_progress
 from ticketctl.files.lines import Problems
 from ticketctl.importing.existing import Existing, Tickets
-from ticketctl.importing.judging import Judge, Known
-from ticketctl.importing.neighbours import ALREADY
+from ticketctl.importing.judging import ALREADY, Judge, Known
 from ticketctl.importing.planning import REFUSED, Judged
 from ticketctl.importing.reserved import PuttingBack
 from ticketctl.ledger.item import Item

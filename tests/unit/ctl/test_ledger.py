@@ -8,14 +8,17 @@ import pytest
 from tests.support.builders import ASSIGNED_AT
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract import dynamodb_items
+from ticket_numbering.contract.chain import chain_of
 from ticket_numbering.contract.dynamodb_items import EXTERNAL, RESERVED
 from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import plain, serialized
+from ticketctl.ledger.chain import own_commitment
 from ticketctl.ledger.findings import Finding, Kind
-from ticketctl.ledger.item import Item, ItemKind, Malformed, parse
+from ticketctl.ledger.item import Item, ItemKind, Malformed, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings
 from ticketctl.ledger.record import KeyRecord
+from ticketctl.ledger.standing import Around, is_external
 
 SEED = {"status": RESERVED, "origin": EXTERNAL}
 
@@ -275,6 +278,73 @@ class TestWindow:
         assert judge(Window("A", items[1:], items[0], records=records)) == []
         without = judge(Window("A", items[1:], records=records))
         assert (Kind.GAP, (1, 1)) in {(one.kind, one.numbers) for one in without}
+
+
+class TestStanding:
+    """What may stand at a number is what the judge says about the numbers there."""
+
+    @pytest.mark.parametrize("is_seeded", [True, False])
+    @pytest.mark.parametrize("above", ItemKind)
+    @pytest.mark.parametrize("below", [None, *ItemKind])
+    def test_number_is_external_as_the_finding_about_its_hole_says(
+        self, below: ItemKind | None, above: ItemKind, *, is_seeded: bool
+    ) -> None:
+        """A first step of a seed makes it so before the second."""
+        under = moved(KINDS[below][0], 2) if below else None
+        over = moved(KINDS[above][0], 6)
+        holes = {
+            one.kind
+            for one in judge(Window("A", [over], under))
+            if one.kind in HOLES and one.recorded is None
+        }
+
+        found = is_external(4, Around(under, None, over), is_seeded=is_seeded)
+
+        is_open = holes == {Kind.UNFINISHED_SEED} and not is_seeded
+        assert found is (not holes or is_open)
+
+    @pytest.mark.parametrize("is_seeded", [True, False])
+    def test_number_above_all_items_is_external_until_its_seed_is_finished(
+        self, *, is_seeded: bool
+    ) -> None:
+        """Then a worker can have it."""
+        around = Around(parse(ticket_of(1)), None, None)
+
+        assert is_external(2, around, is_seeded=is_seeded) is not is_seeded
+
+    def test_number_is_external_right_before_a_ticket_that_starts_a_segment(
+        self,
+    ) -> None:
+        [first], _ = chained(1)
+        start = parse(dict(first.fields) | {"number": 3})
+        assert isinstance(start, Ticket)
+        commitment = own_commitment(start)
+        assert commitment
+        hashed = chain_of(
+            "",
+            project_id="A",
+            number=3,
+            idempotency_key=start.idempotency_key,
+            commitment=commitment,
+            assigned_at=ASSIGNED_AT,
+        )
+        around = Around(None, None, start.having({**start.fields, "chain": hashed}))
+
+        external = [is_external(n, around, is_seeded=True) for n in (1, 2)]
+
+        assert external == [False, True]
+
+    def test_reserved_number_is_external_unless_its_seed_is_open(self) -> None:
+        end = parse(number_of(6, **SEED, reserved_up_to=6))
+        below, right = parse(ticket_of(2)), parse(ticket_of(5))
+
+        found = [
+            is_external(6, Around(under, end, None), is_seeded=seeded)
+            for under in (below, right)
+            for seeded in (True, False)
+        ]
+
+        assert found == [False, True, True, True]
 
 
 class TestNewFindings:

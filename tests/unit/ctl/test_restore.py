@@ -12,13 +12,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.audits import audited
+from tests.support.audits import audited, found
 from tests.support.builders import create_ticket
 from tests.support.cases import cases
 from tests.support.ctl_process import Ended, items_of
 from tests.support.evidence import chain_after
 from tests.support.stage import Stage, line
-from ticket_numbering.contract.dynamodb_items import RESERVED_UP_TO, TIMES
+from ticket_numbering.contract.dynamodb_items import (
+    EXTERNAL,
+    RESERVED,
+    RESERVED_UP_TO,
+    TIMES,
+)
 from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.items import json_values, plain
@@ -418,6 +423,26 @@ class TestRefusals:
         history.stage.call("import", history.stage.file(forged))
 
         assert "chain" not in history.stage.tickets()[2]
+
+    def test_ticket_stays_away_when_the_one_before_it_is_here_without_its_hash(
+        self, history: History
+    ) -> None:
+        """An earlier import of a part has written it as one of another system."""
+        stage = history.stage
+        bare = {"chain": None, "salt": None, "origin": EXTERNAL}
+        stage.change("PROJ", 11, **bare)
+        stage.change("PROJ", "key-11", chain=None)
+        history.lose(12)
+        before = found(stage)
+
+        ended = stage.call("import", history.saved)
+
+        assert (
+            "PROJ-12: it cannot go back: its hash does not fit its content and the "
+            "ticket before it, PROJ-11, which has no hash\n"
+        ) in ended.err
+        assert stage.tickets()[12]["status"] == RESERVED
+        assert found(stage) == before
 
     def test_key_gets_no_record_when_its_time_is_over(self, history: History) -> None:
         """Its time began with its number."""

@@ -1,0 +1,107 @@
+"""Judges one number: may an item stand there, between those that are around it?"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT
+from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.head import Head
+from ticketctl.ledger.chain import (
+    covered_before,
+    has_unknown_attributes,
+    own_commitment,
+)
+from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.item import Item, Ticket
+from ticketctl.ledger.sequence import SequenceCheck, hole
+
+_WORDS: Final = {
+    Kind.ERASED_WITH_TEXT: "it is erased, and has text: erase it again",
+    Kind.NOT_VERIFIABLE: "it has what this ticketctl does not know",
+    Kind.CHAINED_EXTERNAL: "its hash does not fit its content and the ticket before it",
+    Kind.CHANGED: "its hash does not fit its content and the ticket before it",
+}
+"""Why a ticket with such a finding is not believed; of several the first."""
+
+
+class Around(NamedTuple):
+    """The items around a number."""
+
+    below: Item | None
+    """The nearest one below it."""
+    there: Item | None
+    above: Item | None
+    """The nearest one above it."""
+
+    @property
+    def hole(self) -> Kind | None:
+        """The finding about the numbers between the item below and the next one.
+
+        None if nothing is missing there, or the items explain it.
+        """
+        following = self.there or self.above
+        below = self.below.number if self.below else 0
+        if following is None or following.number == below + 1:
+            return None
+        return hole(self.below.kind if self.below else None, following.kind)
+
+
+def is_external(number: int, around: Around, *, is_seeded: bool) -> bool:
+    """Return whether the tables say that a number is external.
+
+    Before its seed is finished, they will say it where no worker gave the next one
+    above.
+
+    Args:
+        number: A number without an item, or with a reserved one.
+        around: The items around it.
+        is_seeded: Whether all seeds around it are finished.
+    """
+    following = around.there or around.above
+    if following is None:
+        return not is_seeded
+    match around.hole:
+        case None:
+            return True
+        case Kind.UNFINISHED_SEED:
+            return not is_seeded
+        case _:
+            # A ticket that starts a segment has an external number before it.
+            return following.number == number + 1 and covers(following, "")
+
+
+def covers(item: Item | None, previous: str) -> bool:
+    """Return whether a ticket's own hash covers this one before it."""
+    if not isinstance(item, Ticket):
+        return False
+    return covered_before(item, own_commitment(item), previous) == previous
+
+
+def problem_of(
+    ticket: Ticket, previous: str | None, *, is_vouched: bool = False
+) -> str:
+    """Return why a ticket cannot vouch for a record; "" if it can.
+
+    Args:
+        ticket: The ticket.
+        previous: The hash of the number before it; None if nobody knows it.
+        is_vouched: Whether another item vouches for its hash, if nobody knows that.
+    """
+    if not isinstance(ticket.fields.get(ASSIGNED_AT), str):
+        return "it has no date"
+    check = SequenceCheck()
+    if previous is not None:
+        check.before = Head(ticket.number - 1, chain=previous)
+    check.follow(ticket)
+    before = ticket_key(ticket.project_id, ticket.number - 1)
+    if words := _words(check.runs, is_unknown=has_unknown_attributes(ticket)):
+        is_bare = Kind.CHANGED in check.runs and previous == "" and ticket.number > 1
+        return f"{words}, {before}, which has no hash" if is_bare else words
+    if check.unlinked and not is_vouched:
+        return f"{before}, the ticket before it, is missing here and in this file"
+    return ""
+
+
+def _words(found: Iterable[Kind], *, is_unknown: bool) -> str:
+    kinds = {*found, Kind.NOT_VERIFIABLE} if is_unknown else {*found}
+    return next((words for kind, words in _WORDS.items() if kind in kinds), "")
