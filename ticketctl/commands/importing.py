@@ -85,7 +85,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     if project is not None:
         checked_project(project)
     defaults = Defaults(timestamp_now(), project)
-    with open_lines(file) as lines:
+    with open_lines(file, "import") as lines:
         tickets = read_tickets(lines, file, defaults)
     stack = stack_of(ctx)
     judge = Judge(caller_arn(stack), stack.retention_days)

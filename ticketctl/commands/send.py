@@ -163,7 +163,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
             "--wait knows the keys of checked lines: leave out --unchecked"
         )
     keys, status = keys_of(file, key_prefix), Status.OK
-    with open_lines(file) as lines, Spool() as spool:
+    with open_lines(file, "send-file") as lines, Spool() as spool:
         stack = None if dry_run else stack_of(ctx)
         limits = limits_of(stack) if stack else Limits()
         check = Check(

@@ -9,7 +9,7 @@ from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import json_object
 from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import visible
+from ticketctl.cli.output import program, visible
 from ticketctl.files.lines import STANDARD_INPUT, Line, shown_name
 from ticketctl.files.texts import open_texts
 
@@ -17,18 +17,22 @@ SAVED = "tickets.jsonl"
 
 
 @contextmanager
-def open_lines(path: str) -> Iterator[Iterator[Line]]:
+def open_lines(path: str, taker: str = "") -> Iterator[Iterator[Line]]:
     """Open a file, or standard input, and give its lines as they are read.
+
+    Args:
+        path: The file.
+        taker: The command that takes such lines, which `ticketctl convert` makes.
 
     Raises:
         InputError: It cannot be read, or holds no JSON object a line; its lines raise
             it if they are not UTF-8.
     """
     with open_texts(path) as texts:
-        yield json_lines(objects(path, texts))
+        yield json_lines(objects(path, texts, taker))
 
 
-def objects(path: str, texts: Iterator[str]) -> Iterator[str]:
+def objects(path: str, texts: Iterator[str], taker: str = "") -> Iterator[str]:
     """Return the lines; refuse a file that is no JSON object a line by how it begins.
 
     Raises:
@@ -40,7 +44,8 @@ def objects(path: str, texts: Iterator[str]) -> Iterator[str]:
         if sum(bool(text.strip()) for text in begin) > 1:
             break
     first, *others = [text.strip() for text in begin if text.strip()] or [""]
-    if problem := _problem_of(first, visible(_named(path)), is_only=not others):
+    file = visible(_named(path))
+    if problem := _problem_of(first, file, taker, is_only=not others):
         raise InputError(f"{shown_name(path)}: {problem}")
     return chain(begin, texts)
 
@@ -49,11 +54,12 @@ def _named(path: str) -> str:
     return "" if path == STANDARD_INPUT else quote(path)
 
 
-def _problem_of(first: str, file: str, *, is_only: bool) -> str | None:
+def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | None:
     """Return why a file is no JSON object a line, and what makes it one."""
     if first and not first.startswith(("{", "[")):
         convert = f"ticketctl convert {file or '-'} --save {SAVED}"
-        return f"not lines of JSON; if it is CSV, this makes them: {convert}"
+        remedy = f"; if it is CSV: {convert}, then {program} {taker} {SAVED}"
+        return f"not lines of JSON{remedy if taker else ''}"
     if first.endswith(",") and json_fields(first[:-1]):
         return f"a comma ends its lines, which this mends: sed 's/,$//' {file}".rstrip()
     fields = json_fields(first)

@@ -16,7 +16,8 @@ from ticketctl.files.lines import STANDARD_INPUT, shown_name
 _UTF_16_MARKS: Final = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _FIRST_BYTES: Final = {
     b"\x1f\x8b": "compressed with gzip; uncompress it first: gunzip -k FILE",
-    b"PK": "a zip file or a workbook (.xlsx); save the sheet as CSV UTF-8",
+    b"PK\x03\x04": "a zip file or a workbook (.xlsx); save the sheet as CSV UTF-8",
+    b"\xd0\xcf\x11\xe0": "a workbook (.xls); save the sheet as CSV UTF-8",
 }
 _IN_COLOUR: Final = re.compile(r"\x1b\[[\d;]*m")
 

@@ -80,7 +80,7 @@ def read_messages(path: Path) -> list[str]:
     Raises:
         InputError: It cannot be read, holds nothing, or a line is no JSON object.
     """
-    with open_lines(str(path)) as read:
+    with open_lines(str(path), "run") as read:
         lines = [*read]
     for line in lines:
         if line.problem:

@@ -117,6 +117,13 @@ class TestTables:
 
         assert line.fields["max_number"] == cap
 
+    def test_table_is_no_zip_file_when_its_first_column_is_called_pk(
+        self, tmp_path: Path
+    ) -> None:
+        [line] = rows(tmp_path, "PK,title\n1,x\n", mapped(["title=title"]))
+
+        assert line.fields == {"title": "x"}
+
     @pytest.mark.parametrize(
         ("content", "why"),
         [
@@ -126,6 +133,7 @@ class TestTables:
             (b"\xfe\xff\x00a", "1: .*--encoding utf-16"),
             (b"\x1f\x8b\x08\x00", "gunzip"),
             (b"PK\x03\x04", "save the sheet as CSV UTF-8"),
+            (b"\xd0\xcf\x11\xe0", "save the sheet as CSV UTF-8"),
             ("\x1b[1mtitle\x1b[0m\n", "colours"),
         ],
     )
