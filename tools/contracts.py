@@ -14,6 +14,7 @@ from typing import Any, Final
 from pydantic.json_schema import GenerateJsonSchema
 
 from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.errors import SequenceFullError
 from ticket_numbering.contract.events import (
     RefusedRequest,
     TicketNumberAssigned,
@@ -52,8 +53,9 @@ ASSIGNMENT: Final = Assignment(42, REQUEST.fingerprint, "2026-01-15T09:30:00.000
 _ASSIGNED: Final = TicketNumberAssigned.of(REQUEST, ASSIGNMENT, source=_SOURCE)
 _REFUSED: Final = RefusedRequest(
     **REQUEST.key._asdict(),
-    error_type="SequenceFullError",
-    field="max_number",
+    error_type=SequenceFullError.__name__,
+    field=SequenceFullError.field,
+    reason=SequenceFullError.reason,
     message_id="6f2d1c0e-5a0b-4c1f-9d43-7b1a3c2e9f10",
     sent_at="2026-01-15T09:29:59.000Z",
 )

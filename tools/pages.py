@@ -17,10 +17,17 @@ from pydantic import BaseModel
 
 from simulation.world import history_diagram
 from ticket_numbering.contract.dynamodb_items import ticket_item
+from ticket_numbering.contract.errors import (
+    IdempotencyMismatchError,
+    InvalidMessageError,
+    SequenceFullError,
+    TicketTooLargeError,
+)
 from ticket_numbering.contract.events import AssignedTicket, RefusedRequest
 from ticket_numbering.contract.field_types import NOT_ONE_LINE
 from ticket_numbering.contract.mark_events import ErasedTicket, VoidedTicket
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, CreateTicket
+from ticket_numbering.contract.reasons import Reason
 from ticketctl.ledger.item import MEANINGS, ItemKind
 from ticketctl.ledger.sequence import explains_above, explains_below
 from tools import contracts, generated, rights
@@ -118,6 +125,23 @@ def _table() -> str:
     return "\n".join([*rows, ""])
 
 
+def _reasons() -> str:
+    """Return the reasons of a refusal, in their order."""
+    errors = {
+        TicketTooLargeError.reason: TicketTooLargeError.__name__,
+        IdempotencyMismatchError.reason: IdempotencyMismatchError.__name__,
+        SequenceFullError.reason: SequenceFullError.__name__,
+    }
+    rows = [
+        "| `reason` | meaning | action | `error_type` |",
+        f"| {'--- | ' * 4}".rstrip(),
+    ]
+    for reason in Reason:
+        error = errors.get(reason, InvalidMessageError.__name__)
+        rows.append(f"| `{reason}` | {reason.meaning} | {reason.remedy} | `{error}` |")
+    return "\n".join(["", "", *rows, "", ""])
+
+
 def _kinds() -> str:
     """Return the kinds of items, and what each says about the numbers around it."""
     rows = [
@@ -184,6 +208,7 @@ PARTS: Final[Mapping[str, str]] = {
     "roles": f"\n\n{rights.table_of_roles()}\n\n",
     "tasks": f"\n\n{rights.table_of_tasks()}\n\n",
     "kinds": _kinds(),
+    "reasons": _reasons(),
     "history": f"\n\n{history_diagram.diagram()}\n\n",
 }
 """The parts, by their names in the markers."""

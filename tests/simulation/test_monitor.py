@@ -102,10 +102,13 @@ class Harness:
         """Delete the first message."""
         self.queue.delete("message-1")
 
-    def refuse(self, error_type: str) -> None:
+    def refuse(
+        self, error_type: str, field: str = "max_number", reason: str = "cap_reached"
+    ) -> None:
         """Announce that the last message is refused."""
         message = self.queue.arrived[-1]
-        data = {"message_id": message.id, "error_type": error_type, "field": "body"}
+        data = {"message_id": message.id, "error_type": error_type}
+        data |= {"field": field, "reason": reason}
         self.refusals.announced({"id": "refused", "data": data})
 
     def refused_before(self) -> None:
@@ -233,6 +236,7 @@ CAPPED = call("send", request("P", "key", max_number=50))
 LOOK_UP, REFUSE = call("look_up"), call("refuse", "SequenceFullError")
 RIVAL, ERASE = call("send", request("P", "key", "another")), call("erase")
 ANNOUNCE_RIVAL = call("announce", title="another")
+INVALID = "InvalidMessageError"
 POISON, OTHER = call("send", "not JSON"), call("send", request("P", "other"))
 RESERVE, SEEDED = call("reserve", 5), call("seeded", 5)
 
@@ -282,6 +286,8 @@ FRESH: list[tuple[Check, list[Step]]] = [
         [SEND, call("dead_letter", reason=None), LOSE, FINISH],
     ),
     (Check.REFUSAL_REASON, [POISON, call("refuse", "SequenceFullError")]),
+    (Check.REFUSAL_CODE, [POISON, call("refuse", INVALID, "body", "missing")]),
+    (Check.REFUSAL_CODE, [POISON, call("refuse", INVALID, "title", "not_json")]),
     (
         Check.REFUSED_AND_NUMBERED,
         [CAPPED, call("reserve", 60), COMMIT, LOOK_UP, REFUSE],
@@ -320,6 +326,19 @@ class TestBrokenPromises:
     ) -> None:
         with breaking(check):
             harness.play(steps)
+
+
+def test_violation_is_seen_when_a_dead_letter_has_another_code() -> None:
+    """Also if its refusal, which is announced, has the right one."""
+    harness = Harness()
+    harness.play([POISON, call("refuse", INVALID, "body", "not_json")])
+    values = {"ErrorType": INVALID, "SourceMessageId": "message-1"}
+    for code in ("not_json", "missing"):
+        texts = values | {"ErrorReason": code}
+        attributes = {name: {"StringValue": texts[name]} for name in texts}
+        letter = Message("dead-1", "not JSON", 0.0, attributes)
+        with breaking(Check.REFUSAL_CODE) if code == "missing" else nullcontext():
+            harness.refusals.dead_lettered(letter)
 
 
 HEAD = block_of([create_ticket()])

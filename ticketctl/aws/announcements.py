@@ -77,6 +77,8 @@ def line_of(message: Received) -> Text:
         project, reason = _text(data.get("project_id")), _text(data.get("error_type"))
         where, own_key = _text(data.get("field")), _text(data.get("idempotency_key"))
         line = Text(f"{'refused':<12}", style="bold red")
+        if code := data.get("reason"):  # An older worker has none.
+            where = f"{where}, {_text(code)}"
         line = Text.assemble(line, f" {project:<10} {reason}: {where}  {own_key}")
     elif status := _STATUSES.get(found.type):
         line = Text(f"{key} {status}: {_text(data.get('reason'))}")

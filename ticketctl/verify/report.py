@@ -68,7 +68,11 @@ def run_json(run: Run, verdict: Verdict) -> dict[str, Any]:
             for dead_letter in run.dead_letters.values()
         ],
         "refusals": [
-            {"error_type": refused.error_type, "field": refused.field}
+            {
+                "error_type": refused.error_type,
+                "field": refused.field,
+                "reason": refused.reason,
+            }
             for refusals in observed.announcements.refusals.values()
             for refused in refusals
         ],

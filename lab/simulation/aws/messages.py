@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ticket_numbering.contract.attributes import ERROR_TYPE
+from ticket_numbering.contract.attributes import ERROR_REASON, ERROR_TYPE
 
 MILLISECONDS: Final = 1000
 
@@ -32,6 +32,12 @@ class Message:
 def reason_of(message: Message) -> str | None:
     """Return why the worker dead-lettered the message; None if SQS moved it."""
     attribute = message.attributes.get(ERROR_TYPE)
+    return str(attribute["StringValue"]) if attribute else None
+
+
+def code_of(message: Message) -> str | None:
+    """Return the code of that reason; None if there was no room for it."""
+    attribute = message.attributes.get(ERROR_REASON)
     return str(attribute["StringValue"]) if attribute else None
 
 

@@ -3,18 +3,30 @@
 That of poison is announced before its dead letter arrives.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simulation.aws.messages import Message, reason_of
+from simulation.aws.messages import Message, code_of, reason_of
 from simulation.checks.history import History, actor, caller
 from simulation.checks.monitor import FULL, Monitor
 from simulation.checks.violations import Check, broken
-from simulation.scenarios.requests import Request, RequestId, key_of
+from simulation.scenarios.requests import (
+    Fault,
+    Request,
+    RequestId,
+    fault_of,
+    key_of,
+)
 from ticket_numbering.contract.attributes import SOURCE_MESSAGE_ID
 from ticket_numbering.contract.dynamodb_items import key_of_id
 
 MISMATCH: Final = "IdempotencyMismatchError"
+TRUE_OF_VALID: Final[Mapping[str, Fault]] = {
+    FULL: ("max_number", "cap_reached"),
+    MISMATCH: ("idempotency_key", "key_reused"),
+}
+"""The errors of messages that are valid: the field, and the reason's code."""
 ANNOUNCED_DELIVERIES: Final = 4
 """Of poison, which is dead-lettered without its event afterwards."""
 
@@ -55,6 +67,9 @@ class Refusals:
         data = event["data"]
         message = self._message(data["message_id"])
         self._check_reason(event["id"], data["error_type"], message)
+        expected = fault_of(message.body) or TRUE_OF_VALID.get(data["error_type"])
+        if (data["field"], data["reason"]) != expected:
+            broken(Check.REFUSAL_CODE, f"{event['id']}: not because of {expected}")
         self.monitor.refusals[message.id].add(data["error_type"])
 
     def _message(self, message_id: str) -> Message:
@@ -92,6 +107,10 @@ class Refusals:
         Excepted is poison that names no request, or whose event failed too often.
         """
         monitor, reason = self.monitor, reason_of(letter)
+        if reason is not None:
+            expected = fault_of(letter.body) or TRUE_OF_VALID.get(reason, ("", ""))
+            if code_of(letter) != expected[1]:
+                broken(Check.REFUSAL_CODE, f"dead letter, not of {expected}")
         if reason is None or not monitor.has_key_records or key_of(letter.body) is None:
             return
         message_id = letter.attributes[SOURCE_MESSAGE_ID]["StringValue"]

@@ -36,6 +36,7 @@ class Check(Enum):
     DEAD_LETTER_WITHOUT_REASON = auto()
     # Refusals.
     REFUSAL_REASON = auto()
+    REFUSAL_CODE = auto()
     REFUSED_BELOW_CAP = auto()
     REFUSED_AND_NUMBERED = auto()
     DEAD_LETTER_BEFORE_EVENT = auto()

@@ -5,7 +5,7 @@ The rules that a schema cannot express are written here once more.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -15,6 +15,8 @@ from jsonschema import Draft202012Validator
 
 RequestId = tuple[str, str]
 """A project and an idempotency key."""
+Fault = tuple[str, str]
+"""The field that is wrong, or `body`, and the code of the reason."""
 Fields = dict[str, Any]
 
 SCHEMAS: Final = Path(__file__).parents[3] / "docs" / "schemas"
@@ -33,6 +35,39 @@ OPTIONAL: Final[Mapping[str, Any]] = {
 MAX_BODY_BYTES: Final = 256 * 1024
 MAX_DIGITS: Final = 16
 """Of a whole number; Python refuses to read one of thousands."""
+
+NOT_JSON: Final = "not_json"
+ENVELOPES: Final = (
+    {"Type", "TopicArn"},
+    {"detail-type", "detail"},
+    {"specversion", "type"},
+    {"message_id", "body"},
+)
+"""The members by which the envelope of another service is known."""
+LONE_SURROGATE: Final = "lone_surrogate"
+CODES: Final[Mapping[str, str]] = {
+    "required": "missing",
+    "maxItems": "too_many",
+    "maxProperties": "too_many",
+    "enum": "unknown_value",
+    "type": "wrong_type",
+    "minimum": "out_of_range",
+    "maximum": "out_of_range",
+    "maxLength": "too_long",
+    "minLength": "too_short",
+    "pattern": "pattern",
+    "not": "pattern",
+}
+"""The code for each keyword of the schema."""
+_ORDER: Final = (
+    *("missing", "too_many", LONE_SURROGATE, "unknown_value", "wrong_type"),
+    *("out_of_range", "too_long", "too_short", "pattern"),
+)
+"""Of several codes of one field the first counts."""
+
+
+class RepeatedNameError(ValueError):
+    """An object has a name twice."""
 
 
 def validator(schema: Mapping[str, Any]) -> Draft202012Validator:
@@ -74,6 +109,62 @@ def parse(body: str) -> Request | None:
     return Request(request_id, canonical(content), inf if cap is None else cap)
 
 
+def fault_of(body: str) -> Fault | None:
+    """Return why a message is refused, if its body is the reason."""
+    if len(body.encode(errors="surrogatepass")) > MAX_BODY_BYTES:
+        return "body", "too_large"
+    try:
+        given = _read(body)
+    except RepeatedNameError:
+        return "body", "repeated_name"
+    except (ValueError, RecursionError):
+        return "body", NOT_JSON
+    if not isinstance(given, dict):
+        return "body", NOT_JSON
+    return None if parse(body) else _fault(given)
+
+
+def _fault(given: Fields) -> Fault:
+    """Return the first wrong field, in the order of the contract, and why it is."""
+    if any(members <= given.keys() for members in ENVELOPES):
+        return "body", "envelope"
+    if not all(map(_is_unicode, given)):
+        return "body", LONE_SURROGATE
+    for name, schema in FIELDS.items():
+        if name not in given:
+            codes = {CODES["required"]} if name in SCHEMA["required"] else set()
+        else:
+            codes = {*_codes(given[name], schema)}
+        if codes:
+            return name, min(codes, key=_ORDER.index)
+    return "body", "unknown_field"
+
+
+def _codes(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the reasons why a field does not allow a value."""
+    kind, *null = schema.get("anyOf", [schema])
+    if null and value is None:
+        return
+    if not all(map(_is_unicode, _texts(value, kind))):
+        yield LONE_SURROGATE
+    for error in validator(kind).iter_errors(value):
+        yield CODES[error.validator]
+
+
+def _texts(value: Any, schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of a value, where its schema asks for texts."""
+    match schema.get("type", "string"), value:
+        case "string", str():
+            yield value
+        case "array", list():
+            for item in value:
+                yield from _texts(item, schema["items"])
+        case "object", dict():
+            for name, item in value.items():
+                yield from _texts(name, schema["propertyNames"])
+                yield from _texts(item, schema["additionalProperties"])
+
+
 def key_of(body: str) -> RequestId | None:
     """Return the key of a request or of poison; None if it holds no valid one."""
     given = _object(body)
@@ -90,17 +181,21 @@ def canonical(content: Mapping[str, Any]) -> str:
 def _object(body: str) -> Fields | None:
     """Read an object without a name twice; Python refuses a byte-order mark."""
     try:
-        given = json.loads(body, object_pairs_hook=_unique, parse_int=_number)
+        given = _read(body)
     except (ValueError, RecursionError):
         return None
     return given if isinstance(given, dict) else None
+
+
+def _read(body: str) -> Any:
+    return json.loads(body, object_pairs_hook=_unique, parse_int=_number)
 
 
 def _unique(pairs: Iterable[tuple[str, Any]]) -> Fields:
     fields: Fields = {}
     for name, value in pairs:
         if name in fields:
-            raise ValueError(name)
+            raise RepeatedNameError(name)
         fields[name] = value
     return fields
 

@@ -16,7 +16,9 @@ from ticket_numbering.adapters.batch_api import (
 )
 from ticket_numbering.contract.attributes import (
     ERROR_MESSAGE,
+    ERROR_REASON,
     ERROR_TYPE,
+    REASON_ATTRIBUTES,
     SENT_TIMESTAMP,
     SOURCE_MESSAGE_ID,
     is_fifo,
@@ -98,7 +100,8 @@ def _entry(dead_letter: Poison, *, fifo: bool) -> Entry:
 def _attributes(dead_letter: Poison, room: int) -> dict[str, dict[str, Any]]:
     """Return the reason's attributes, and those of the message that still fit.
 
-    The room is what the body leaves; the reason is cut to fit, if that is enough.
+    The room is what the body leaves; the reason is cut to fit, if that is enough. Its
+    code takes the place of none of the message's.
     """
     record = dead_letter.record
     kept = {
@@ -112,9 +115,14 @@ def _attributes(dead_letter: Poison, room: int) -> dict[str, dict[str, Any]]:
     if (excess := attributes_size(full) - room) > 0:
         cut = reason.encode()[:-excess].decode(errors="ignore") or reason[:1]
         full = kept | {ERROR_MESSAGE: text_attribute(cut)}
-    for name, delivered in record.message_attributes.items():
-        attribute = _attribute(delivered)
-        if attribute is None or name in full or len(full) == MAX_MESSAGE_ATTRIBUTES:
+    more = {
+        name: _attribute(delivered)
+        for name, delivered in record.message_attributes.items()
+        if name not in REASON_ATTRIBUTES
+    }
+    more[ERROR_REASON] = text_attribute(dead_letter.error.reason)
+    for name, attribute in more.items():
+        if attribute is None or len(full) == MAX_MESSAGE_ATTRIBUTES:
             continue
         if attributes_size(full | {name: attribute}) <= room:
             full[name] = attribute

@@ -8,10 +8,11 @@ FIFO_SUFFIX: Final = ".fifo"
 # The attributes that the worker adds to a dead letter; see `docs/on-call.md`.
 ERROR_TYPE: Final = "ErrorType"
 ERROR_MESSAGE: Final = "ErrorMessage"
+ERROR_REASON: Final = "ErrorReason"
 SOURCE_MESSAGE_ID: Final = "SourceMessageId"
 SENT_TIMESTAMP: Final = "SentTimestamp"
 REASON_ATTRIBUTES: Final = frozenset(
-    {ERROR_TYPE, ERROR_MESSAGE, SOURCE_MESSAGE_ID, SENT_TIMESTAMP}
+    {ERROR_TYPE, ERROR_MESSAGE, ERROR_REASON, SOURCE_MESSAGE_ID, SENT_TIMESTAMP}
 )
 
 

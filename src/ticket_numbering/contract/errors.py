@@ -20,6 +20,8 @@ TicketNumberingError
 
 from typing import Final
 
+from ticket_numbering.contract.reasons import Reason
+
 
 class TicketNumberingError(Exception):
     """Base of every failure that the worker expects."""
@@ -29,14 +31,21 @@ class PoisonMessageError(TicketNumberingError):
     """The message can never succeed, however often it is tried.
 
     Args:
-        reason: Names the field and the fault, for the dead letter; it may repeat
+        message: Names the field and the fault, for the dead letter; it may repeat
             names that the producer chose.
         field: A field of the contract, or `body`, for the log, which must not.
+        reason: The fault as a code, unless the class has one.
     """
 
-    def __init__(self, reason: str, field: str = "body") -> None:
-        super().__init__(reason)
+    reason: Reason = Reason.PATTERN
+
+    def __init__(
+        self, message: str, field: str = "body", reason: Reason | None = None
+    ) -> None:
+        super().__init__(message)
         self.field = field
+        if reason is not None:
+            self.reason = reason
 
 
 class InvalidMessageError(PoisonMessageError):
@@ -46,15 +55,20 @@ class InvalidMessageError(PoisonMessageError):
 class IdempotencyMismatchError(PoisonMessageError):
     """The idempotency key was used before, for a different ticket."""
 
+    reason = Reason.KEY_REUSED
+
 
 class TicketTooLargeError(PoisonMessageError):
     """The message or the ticket exceeds a size that the system can hold."""
+
+    reason = Reason.TOO_LARGE
 
 
 class SequenceFullError(TicketNumberingError):
     """The project's numbers have reached the request's `max_number`: an answer."""
 
     field: Final = "max_number"
+    reason: Final = Reason.CAP_REACHED
 
 
 class TransientError(TicketNumberingError):

@@ -16,6 +16,7 @@ from ticket_numbering.contract.field_types import (
     Title,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.reasons import Reason
 
 NO_TRACE: Final[Mapping[str, str]] = {}
 
@@ -143,10 +144,15 @@ class RefusedRequest(BaseModel):
     project_id: ProjectId = Field(description="The scope of the number sequence.")
     idempotency_key: IdempotencyKey = Field(description="The producer's key.")
     error_type: str = Field(
-        description="The reason: SequenceFullError, InvalidMessageError, "
+        description="The error: SequenceFullError, InvalidMessageError, "
         "IdempotencyMismatchError or TicketTooLargeError. More may come."
     )
     field: str = Field(description="The field with the fault, or `body`.")
+    reason: str | SkipJsonSchema[None] = Field(
+        default=None,
+        description=f"The reason as a code: {', '.join(map('`{}`'.format, Reason))}. "
+        "More may come. Absent from events of older workers.",
+    )
     message_id: str = Field(
         description="The id that SendMessage answered with; a refusal is about this "
         "message, and never about the key."

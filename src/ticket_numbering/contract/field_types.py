@@ -20,7 +20,8 @@ from ticket_numbering.contract.chain import CHAIN_PATTERN
 MAX_NUMBER: Final = 10**15
 """Still exact in JSON for every reader, and far beyond any project."""
 
-NOT_ALLOWED: Final = "not_allowed"
+_PATTERN: Final = "pattern"
+"""Names the errors of this module, beside those of Pydantic."""
 
 # Patterns that texts may not match, in the schema too: in the dialect that Python,
 # ECMA 262 and others share, where surrogates have no name.
@@ -47,7 +48,7 @@ FORBIDDEN_CHARACTERS: Final = re.compile(
 def _allowed(text: str) -> str:
     if found := FORBIDDEN_CHARACTERS.search(text):
         problem = f"character U+{ord(found[0]):04X} is not allowed"
-        raise PydanticCustomError(NOT_ALLOWED, problem)
+        raise PydanticCustomError(_PATTERN, problem)
     return text
 
 
@@ -56,7 +57,7 @@ def _one_line(text: str) -> str:
         problem = "must be one line that is not blank"
         if text.strip():
             problem = f"character U+{ord(found[0]):04X} is not allowed in one line"
-        raise PydanticCustomError(NOT_ALLOWED, problem)
+        raise PydanticCustomError(_PATTERN, problem)
     return text
 
 
@@ -68,6 +69,14 @@ def _whole(value: Any) -> Any:
 def _given(value: Any) -> Any:
     if value is None:
         raise PydanticUseDefault
+    return value
+
+
+def _counted(value: Any) -> Any:
+    """Refuse too many names before their texts, as Pydantic refuses too many items."""
+    if isinstance(value, dict) and len(value) > MAX_ATTRIBUTES:
+        problem = f"must have at most {MAX_ATTRIBUTES} items"
+        raise PydanticCustomError("too_long", problem)
     return value
 
 
@@ -87,13 +96,16 @@ def _without(refused: dict[str, str], **bounds: Any) -> Any:
 
 
 def _in_words(rule: str) -> WrapValidator:
-    """Tell a rule in words, in place of a pattern."""
+    """Tell a rule in words, in place of a pattern; the error keeps its type."""
 
     def validated(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         try:
             return validate(value)
-        except ValidationError:
-            raise PydanticCustomError(NOT_ALLOWED, rule) from None
+        except ValidationError as error:
+            [problem] = error.errors(include_url=False, include_input=False)
+            kind = problem["type"]
+            words = "must be text" if kind == "string_type" else rule
+            raise PydanticCustomError(kind, words) from None
 
     return WrapValidator(validated)
 
@@ -131,7 +143,9 @@ MAX_ATTRIBUTES: Final = 50
 
 Labels = Annotated[list[Label], Field(max_length=MAX_LABELS)]
 Attributes = Annotated[
-    dict[AttributeName, AttributeValue], Field(max_length=MAX_ATTRIBUTES)
+    dict[AttributeName, AttributeValue],
+    Field(max_length=MAX_ATTRIBUTES),
+    BeforeValidator(_counted),
 ]
 MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_whole)]
 Priority = Literal["low", "medium", "high", "urgent"]

@@ -1,12 +1,13 @@
 """JSON as a contract reads it: one object, no name twice, a clear reason if not."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from ticket_numbering.contract.errors import InvalidMessageError
+from ticket_numbering.contract.reasons import Reason
 
 MAX_REPORTED_NAME: Final = 64
 MAX_REPORTED_PROBLEMS: Final = 3
@@ -23,6 +24,19 @@ _ENVELOPES: Final = {
 }
 """The members by which an envelope is known, and what its producer must set."""
 
+_REASONS: Final = {
+    "missing": Reason.MISSING,
+    "extra_forbidden": Reason.UNKNOWN_FIELD,
+    "too_long": Reason.TOO_MANY,
+    "string_unicode": Reason.LONE_SURROGATE,
+    "literal_error": Reason.UNKNOWN_VALUE,
+    "greater_than_equal": Reason.OUT_OF_RANGE,
+    "less_than_equal": Reason.OUT_OF_RANGE,
+    "string_too_long": Reason.TOO_LONG,
+    "string_too_short": Reason.TOO_SHORT,
+}
+"""Of the types of Pydantic's errors; `_reason` knows the others."""
+
 
 def json_object(body: str) -> dict[str, Any]:
     """Read a body that must be one JSON object.
@@ -31,18 +45,23 @@ def json_object(body: str) -> dict[str, Any]:
         InvalidMessageError: It is not one, or repeats a name.
     """
     if not body.strip():
-        raise InvalidMessageError("body: empty")
+        raise not_json("empty")
     if body.startswith("\ufeff"):
-        raise InvalidMessageError("body: starts with a byte-order mark")
+        raise not_json("starts with a byte-order mark")
     try:
         parsed: Any = json.loads(body, object_pairs_hook=_unique, parse_int=_number)
     except json.JSONDecodeError as error:
-        raise InvalidMessageError(f"body: not JSON: {error}") from error
+        raise not_json(f"not JSON: {error}") from error
     except RecursionError as error:
-        raise InvalidMessageError("body: nested too deeply") from error
+        raise not_json("nested too deeply") from error
     if not isinstance(parsed, dict):
-        raise InvalidMessageError("body: must be a JSON object")
+        raise not_json("must be a JSON object")
     return parsed
+
+
+def not_json(problem: str) -> InvalidMessageError:
+    """Return the error of a body that is not one JSON object."""
+    return InvalidMessageError(f"body: {problem}", reason=Reason.NOT_JSON)
 
 
 def refuse_envelope(fields: Mapping[str, Any]) -> None:
@@ -53,7 +72,7 @@ def refuse_envelope(fields: Mapping[str, Any]) -> None:
     """
     for members, remedy in _ENVELOPES.items():
         if fields.keys() >= {*members}:
-            raise InvalidMessageError(f"body: {remedy}")
+            raise InvalidMessageError(f"body: {remedy}", reason=Reason.ENVELOPE)
 
 
 def _number(digits: str) -> int | float:
@@ -65,7 +84,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in pairs:
         if name in fields:
-            raise InvalidMessageError(f"{shown(name)}: appears more than once")
+            problem = f"{shown(name)}: appears more than once"
+            raise InvalidMessageError(problem, reason=Reason.REPEATED_NAME)
         fields[name] = value
     return fields
 
@@ -84,6 +104,29 @@ def problems(error: ValidationError) -> str:
     del listed[MAX_REPORTED_PROBLEMS:]
     more = len(found) - len(listed)
     return "; ".join(listed) + (f"; and {more} more" if more else "")
+
+
+def fault_of(error: ValidationError, known: Collection[str]) -> tuple[str, Reason]:
+    """Return the first wrong field, and the first reason that it is wrong for.
+
+    Args:
+        error: The problems of a body, at least one.
+        known: The fields of the contract; one that it does not know is the body.
+    """
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    faults = [
+        (str(problem["loc"][0]) if problem["loc"] else "body", problem["type"])
+        for problem in found
+    ]
+    field = next((name for name, _ in faults if name in known), "body")
+    reasons = {_reason(kind) for name, kind in faults if field in {name, "body"}}
+    return field, min(reasons, key=[*Reason].index)
+
+
+def _reason(kind: str) -> Reason:
+    """Return the reason of a type of Pydantic's errors; our own are of the form."""
+    of_others = Reason.WRONG_TYPE if kind.endswith("_type") else Reason.PATTERN
+    return _REASONS.get(kind, of_others)
 
 
 def _place(location: tuple[int | str, ...]) -> str:

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.reasons import Reason
 
 _SLOW: Final = re.compile("[)][*+{]|([(*+?,].*){5}")
 """Is found in patterns for which one id could take the whole time of its batch.
@@ -57,5 +58,6 @@ class Limits(BaseModel):
                 f"project_id: {request.project_id} does not match the stack's "
                 f"AllowedProjects, {self.allowed_projects.pattern}",
                 "project_id",
+                Reason.NOT_ALLOWED,
             )
         return None

@@ -29,7 +29,12 @@ from ticket_numbering.contract.field_types import (
     is_project_id,
     or_null,
 )
-from ticket_numbering.contract.json_body import json_object, problems, refuse_envelope
+from ticket_numbering.contract.json_body import (
+    fault_of,
+    json_object,
+    problems,
+    refuse_envelope,
+)
 
 MAX_BODY_BYTES: Final = 256 * 1024
 """Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""
@@ -175,7 +180,8 @@ class CreateTicket(BaseModel):
             return cls.model_validate(fields)
         except ValidationError as error:
             refuse_envelope(fields)
-            raise InvalidMessageError(problems(error), cls._field(error)) from error
+            fault = fault_of(error, cls.model_fields)
+            raise InvalidMessageError(problems(error), *fault) from error
 
     @classmethod
     def key_of(cls, body: str) -> RequestKey | None:
@@ -188,13 +194,6 @@ class CreateTicket(BaseModel):
         if is_project_id(project_id) and is_idempotency_key(key):
             return RequestKey(project_id, key)
         return None
-
-    @classmethod
-    def _field(cls, error: ValidationError) -> str:
-        """Return the first wrong field that the contract knows."""
-        locations = [problem["loc"] for problem in error.errors()]
-        names = [str(location[0]) for location in locations if location]
-        return next((name for name in names if name in cls.model_fields), "body")
 
 
 CONTENT_DEFAULTS: Final = {

@@ -67,6 +67,7 @@ class Events:
             idempotency_key=key.idempotency_key,
             error_type=type(error).__name__,
             field=error.field,
+            reason=error.reason,
             message_id=record.message_id,
             sent_at=record.sent_time,
         )

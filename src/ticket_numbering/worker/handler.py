@@ -98,6 +98,7 @@ def _log(result: Result, waits: Mapping[str, float]) -> None:
             if result.refusal:
                 line |= {"refused_as": type(result.refusal).__name__}
                 line |= {"field": result.refusal.field}
+                line |= {"reason": result.refusal.reason}
             _log_retry(result, line)
         case _:
             assert_never(result)
@@ -114,7 +115,8 @@ def _log_damaged_dates(allocation: Allocation) -> None:
 
 def _reason(error: Refusal) -> dict[str, str]:
     """Return the reason without its text, which may repeat the producer's words."""
-    return {"error_type": type(error).__name__, "field": error.field}
+    name = type(error).__name__
+    return {"error_type": name, "field": error.field, "reason": error.reason}
 
 
 def _log_retry(result: Retry, line: dict[str, Any]) -> None:

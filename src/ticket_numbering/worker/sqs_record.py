@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.field_types import timestamp
+from ticket_numbering.contract.json_body import not_json
 from ticket_numbering.contract.messages import CreateTicket
 
 ATTRIBUTE_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,256}")
@@ -103,7 +103,7 @@ class SQSRecord:
             PoisonMessageError: The record holds no valid CreateTicket.
         """
         if not isinstance(self.body, str):
-            raise InvalidMessageError("body: missing")
+            raise not_json("missing")
         return CreateTicket.parse(self.body)
 
     def _text(self, name: str) -> str:

@@ -208,6 +208,7 @@ class TestOutcomeLines:
                 "receive_count": 1,
                 "error_type": "InvalidMessageError",
                 "field": "body",
+                "reason": "repeated_name",
             },
             {
                 "level": "WARNING",
@@ -252,12 +253,16 @@ class TestOutcomeLines:
         assert (first["level"], first["message"]) == ("INFO", "record refused")
         assert first["outcome"] == Refused.outcome
         assert first["error_type"] == SequenceFullError.__name__
-        assert (first["field"], first["project_id"]) == ("max_number", "PROJ")
+        assert (first["field"], first["reason"]) == ("max_number", "cap_reached")
+        assert first["project_id"] == "PROJ"
         assert second["outcome"] == Retry.outcome
         assert second["error_type"] == "AnnouncementError"
-        assert (second["refused_as"], second["field"]) == (
-            *("InvalidMessageError", "title"),
-        )
+        refused = {name: second[name] for name in ("refused_as", "field", "reason")}
+        assert refused == {
+            "refused_as": "InvalidMessageError",
+            "field": "title",
+            "reason": "wrong_type",
+        }
         assert second["message_id"] == unsent["messageId"]
         assert "Jane" not in function.log.getvalue()
 

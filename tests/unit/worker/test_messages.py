@@ -93,6 +93,7 @@ class TestRefused:
         ("fields", "reason"),
         [
             ({"title": " "}, "title: must be one line that is not blank"),
+            ({"idempotency_key": 4711}, "idempotency_key: must be text"),
             ({"title": "a\nb"}, "title: character U+000A is not allowed in one line"),
             ({"description": "a\x0bb"}, "description: character U+000B is not allowed"),
             *(

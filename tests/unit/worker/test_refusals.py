@@ -55,6 +55,7 @@ class TestEvent:
             "idempotency_key": result.request.idempotency_key,
             "error_type": "SequenceFullError",
             "field": "max_number",
+            "reason": "cap_reached",
             "message_id": "m-1",
             "sent_at": "2026-11-18T11:06:40.123Z",
         }
@@ -115,6 +116,7 @@ class TestLimits:
         assert system.store.numbers("INV-2O26") == []
         [event_id] = system.publisher.ids
         assert event_id.endswith("/InvalidMessageError/project_id")
+        assert result.error.reason == "not_allowed"
         assert system.dead_letters.reasons == [str(limits.refusal(typo))]
 
 

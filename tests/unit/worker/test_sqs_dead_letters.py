@@ -23,13 +23,16 @@ from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     InvalidMessageError,
 )
+from ticket_numbering.contract.reasons import Reason
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 from ticket_numbering.worker.results import Poison
 from ticket_numbering.worker.sqs_record import SQSRecord
 
 QUEUE = "dead"
-NOT_JSON = InvalidMessageError("body: not JSON")
+NOT_JSON = InvalidMessageError("body: not JSON", reason=Reason.NOT_JSON)
 OURS = {"ErrorType", "ErrorMessage", "SourceMessageId", "SentTimestamp"}
+CODE = "ErrorReason"
+"""Is there if it takes no place of the message's own attributes."""
 
 
 class Queue:
@@ -102,7 +105,7 @@ def with_attributes(count: int, **others: Any) -> SQSRecord:
 
 
 class TestEntries:
-    """The message is unchanged, and four attributes give the reason."""
+    """The message is unchanged, and attributes give the reason."""
 
     @pytest.mark.parametrize(
         "body",
@@ -128,7 +131,8 @@ class TestEntries:
             {
                 "Id": "0",
                 "MessageBody": body,
-                "MessageAttributes": reason_attributes(record, error),
+                "MessageAttributes": reason_attributes(record, error)
+                | {CODE: text_attribute("key_reused")},
             }
         ]
 
@@ -139,7 +143,7 @@ class TestEntries:
         queue.send(SQSRecord("message-1", None))
 
         assert queue.sqs.entries[0]["MessageBody"] == ""
-        assert set(queue.attributes()) == OURS - {"SentTimestamp"}
+        assert set(queue.attributes()) == OURS - {"SentTimestamp"} | {CODE}
 
     def test_send_identifies_a_dead_letter_by_its_message_only_when_the_queue_is_fifo(
         self, queue: Queue
@@ -180,19 +184,25 @@ def test_reason_is_something_that_sqs_accepts(message: str, reason: str) -> None
 class TestOwnAttributes:
     """The message's own attributes travel along while there is room."""
 
-    @pytest.mark.parametrize(("own", "kept"), [(0, 0), (6, 6), (7, 6), (10, 6)])
+    @pytest.mark.parametrize(
+        ("own", "kept", "code"),
+        [(0, 0, 1), (5, 5, 1), (6, 6, 0), (7, 6, 0), (10, 6, 0)],
+    )
     def test_send_never_has_more_than_ten_attributes(
-        self, queue: Queue, own: int, kept: int
+        self, queue: Queue, own: int, kept: int, code: int
     ) -> None:
         """Those of a dead letter that comes back give way to the latest reason."""
-        old = {name: delivered("old") for name in OURS}
+        old = {name: delivered("old") for name in (*OURS, CODE)}
 
         queue.send(with_attributes(own, **old))
 
         attributes = queue.attributes()
         assert attributes.keys() >= OURS
         assert text_attribute("old") not in attributes.values()
-        assert len(attributes) == len(OURS) + kept <= MAX_MESSAGE_ATTRIBUTES == 10
+        assert (CODE in attributes) == code
+        assert (
+            len(attributes) == len(OURS) + kept + code <= MAX_MESSAGE_ATTRIBUTES == 10
+        )
 
     def test_send_keeps_type_and_value_of_own_attributes_and_leaves_out_malformed_ones(
         self, queue: Queue
@@ -213,7 +223,8 @@ class TestOwnAttributes:
 
         assert queue.send(with_attributes(0, **own)) == {}
         attributes = queue.attributes()
-        assert {name: attributes[name] for name in attributes.keys() - OURS} == {
+        own = {name: attributes[name] for name in attributes.keys() - {*OURS, CODE}}
+        assert own == {
             "text": text_attribute("Caf\u00e9"),
             "number": {"DataType": "Number.amount", "StringValue": "42.50"},
             "blob": {"DataType": "Binary.png", "BinaryValue": blob},
