@@ -73,7 +73,8 @@ def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
         return 0
     # Whoever may send can get any key refused: believe refusals of your own messages.
     if data["message_id"] in message_ids:
-        print(arguments.key, "refused:", data["error_type"], data["field"])
+        reason = data.get("reason", data["error_type"])  # Of an older worker.
+        print(arguments.key, "refused:", reason, data["field"])
         return 4
     return None
 

@@ -74,7 +74,7 @@ class Reason(StrEnum):
     )
     WRONG_TYPE = (
         "wrong_type",
-        "The value is of another JSON type, such as a number in place of a text.",
+        "The value is of another JSON type; `null` in a required field is, too.",
         "Send the type of the schema; the worker converts nothing.",
     )
     OUT_OF_RANGE = (

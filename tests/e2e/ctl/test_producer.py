@@ -46,7 +46,7 @@ def test_refusal_is_printed_when_the_sequence_has_reached_the_cap(
     assert (first.returncode, first.stderr) == (0, "")
     assert first.stdout.startswith("another ")
     assert (ended.returncode, ended.stderr) == (4, "")
-    assert ended.stdout == f"{key} refused: SequenceFullError max_number\n"
+    assert ended.stdout == f"{key} refused: cap_reached max_number\n"
     assert messages_of(system.stack, own_queue) == 0
 
 

@@ -81,7 +81,7 @@ SHOWN_BLOCKS = [
     for page in [*pages(), REFERENCE]
     for block in blocks(page.read_text(encoding="utf-8"), SHELL)
 ]
-NO_COMMANDS = {"json", "mermaid", "text", "transcript", "yaml"}
+NO_COMMANDS = {"java", "js", "json", "mermaid", "python", "text", "transcript", "yaml"}
 """The languages of other blocks."""
 WIDTH = 100
 """Characters that a page shows without a scroll bar."""
