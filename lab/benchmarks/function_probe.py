@@ -107,7 +107,8 @@ def answer_request(model: Any, params: Any, **_: Any) -> tuple[Any, dict[str, An
     """Answer where botocore would sign and send a request."""
     body = params["body"] if model.name == "PublishBatch" else {}
     ids = [body[name] for name in body if name.endswith(".Id")]
-    return SimpleNamespace(status_code=200, headers={}), answer(model.name, ids)
+    response = SimpleNamespace(status_code=200, headers={}, content=b"{}")
+    return response, answer(model.name, ids)
 
 
 def answer(operation: str, ids: list[str]) -> dict[str, Any]:
