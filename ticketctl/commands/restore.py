@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, program
+from ticketctl.cli.output import console, program, spinner
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, command, stack_of
 from ticketctl.commands.options import Rate, Yes
@@ -37,6 +37,9 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
     dry_run: Annotated[
         bool, typer.Option(help="Print the plan, and what would be refused.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option(help="Check that the tables hold what the file has.")
+    ] = False,
     rate: Rate = None,
     yes: Yes = False,
 ) -> None:
@@ -53,38 +56,40 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
     request would get a second number meanwhile. Run an interrupted restore again to
     continue it. Ends with status 1 if something is refused, and names the next command.
     """
+    from ticketctl.aws.items import timestamp_now
     from ticketctl.aws.rate_limiter import RateLimiter
-    from ticketctl.aws.stack import place_of
+    from ticketctl.aws.stack import caller_arn, place_of
     from ticketctl.aws.table_reader import TableReader
     from ticketctl.cli.arguments import checked_project
-    from ticketctl.files.json_lines import open_lines
-    from ticketctl.restore.reading import read_export
-    from ticketctl.restore.restoring import Restore, plan_restore, shown
+    from ticketctl.restore.database import Database
+    from ticketctl.restore.deeds import Terms
+    from ticketctl.restore.reading import ExportReader, read_tables, saved_file
+    from ticketctl.restore.restoring import Restore, shown
 
-    projects = {*map(checked_project, project or ())}
-    with open_lines(file) as lines:
-        exported = read_export(lines, file, is_part=partial)
-    if projects:
-        exported = exported.of(projects)
-    if not exported.items and not exported.records:
-        raise InputError(f"{file}: has nothing to put back")
-    stack = stack_of(ctx)
-    reader = TableReader.of(stack, limiter=RateLimiter(rate))
-    plan = plan_restore(stack, reader, exported, is_part=partial)
-    said = [*plan.lines()]
-    refused = plan.print_refused(file)
-    if not dry_run:
-        plan.check_worker()
-        if plan.is_empty:
-            said.append("nothing to put back")
-        else:
-            confirm("\n".join([place_of(stack), *said, "Go on?"]), yes=yes)
-            counts = Restore(stack, plan).run(file)
-            refused += counts.pop("refused", 0)
-            said = [f"put back: {shown(counts)}; refused {refused:,}; not announced"]
-    said += plan.commands()
-    if not dry_run:
+    projects = frozenset(map(checked_project, project or ()))
+    with Database() as database, saved_file(file) as (saved, copy):
+        ExportReader(database, saved, projects).read(copy, is_part=partial)
+        if not database.projects():
+            raise InputError(f"{file}: has nothing to put back")
+        stack = stack_of(ctx)
+        with spinner("reading") as show:
+            reader = TableReader.of(stack, limiter=RateLimiter(rate))
+            read_tables(reader, database, lambda what: show(f"reading: {what}"))
+        terms = Terms(caller_arn(stack), stack.retention_days, timestamp_now())
+        restore = Restore(stack, database, saved, terms, is_part=partial)
+        restore.plan()
+        said = [*restore.lines()]
+        if not (dry_run or verify):
+            restore.check_worker()
+            if restore.is_empty:
+                said.append("nothing to put back")
+            else:
+                confirm("\n".join([place_of(stack), *said, "Go on?"]), yes=yes)
+                done = shown(restore.run())
+                said = [f"put back: {done}; refused {restore.refused:,}; not announced"]
+        said += restore.commands()
+    if not (dry_run or verify):
         said.append(f"next: {program} audit, before the worker starts")
     console().print("\n".join(said), markup=False)
-    if refused:
+    if restore.refused or (verify and not restore.is_empty):
         raise typer.Exit(Status.FOUND)

@@ -34,6 +34,11 @@ class KeyRecord:
     """Every attribute, as Python values; numbers are `Decimal`."""
 
     @property
+    def record_id(self) -> str:
+        """Its key in the table."""
+        return str(self.fields[RECORD_ID])
+
+    @property
     def key(self) -> RequestKey:
         """The key that it records."""
         return RequestKey(self.project_id, self.idempotency_key)

@@ -1,79 +1,139 @@
-"""Reads an export: its items, the records of keys, and whether it is whole."""
+"""Reads an export and the tables into the database of a restore."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Final
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO, Any, Final
 
-from ticket_numbering.contract.dynamodb_items import ATTRIBUTES, RECORD_ID, assignment
+from ticket_numbering.contract.dynamodb_items import (
+    ATTRIBUTES,
+    NUMBER,
+    RECORD_ID,
+    assignment,
+)
 from ticket_numbering.contract.errors import InvalidMessageError
-from ticketctl.aws.items import serialized, timestamp_now
+from ticketctl.aws.items import key_record, ledger_item, serialized
 from ticketctl.aws.request_fields import Fields
+from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.files.exported import END, KIND, RECORD, kind_of
-from ticketctl.files.lines import Line, Problems, shown_name
-from ticketctl.importing.existing import Existing, Tickets
-from ticketctl.importing.lines import Defaults, check_lines
-from ticketctl.ledger.item import Item, Malformed, Place, parse
+from ticketctl.files.json_lines import json_lines, objects
+from ticketctl.files.lines import STANDARD_INPUT, Line, Problems, shown_name
+from ticketctl.files.texts import open_texts
+from ticketctl.ledger.item import Item, Malformed, parse
 from ticketctl.ledger.record import KeyRecord, parse_record
+from ticketctl.restore.database import Database, Place, digest
 
 NOTHING: Final = "; nothing was put back"
 
+_MARK: Final = b"\xef\xbb\xbf"
+"""Of UTF-8, which no line has."""
+
 
 @dataclass(frozen=True)
-class Exported:
-    """What an export holds."""
+class Saved:
+    """A file whose lines can be read again at their places."""
 
-    items: Mapping[str, Mapping[int, Item]]
-    """By project and number, in ascending order; the numbers are exact."""
-    records: Mapping[str, Mapping[int, KeyRecord]]
-    """Those that no ticket explains, by project and number."""
-    tickets: Tickets
-    """The items as an import takes them."""
+    name: str
+    """As it was given."""
+    path: Path
 
-    def of(self, projects: Collection[str]) -> "Exported":
-        """Return it without other projects."""
-        return Exported(
-            {one: self.items[one] for one in self.items if one in projects},
-            {one: self.records[one] for one in self.records if one in projects},
-            Tickets(
-                [one for one in self.tickets.to_import if one.project_id in projects],
-                [one for one in self.tickets.reserved if one.project_id in projects],
-            ),
-        )
+    def item(self, database: Database, project_id: str, number: int) -> Item:
+        """Return the whole item that the file has at a number.
+
+        Raises:
+            InputError: The file is another one now.
+        """
+        place, own = database.place(project_id, number)
+        with self.path.open("rb") as file:
+            file.seek(place.offset)
+            found = item_of(file.read(place.size).decode("utf-8", "replace"))
+        if found is None or digest(found.fields) != own:
+            name = shown_name(self.name)
+            raise InputError(f"{name}:{place.line}: it was changed meanwhile")
+        return found
+
+
+@contextmanager
+def saved_file(name: str) -> Iterator[tuple[Saved, IO[bytes] | None]]:
+    """Yield a file, and what takes a copy of it if it is standard input."""
+    if name != STANDARD_INPUT:
+        yield Saved(name, Path(name)), None
+        return
+    with NamedTemporaryFile() as copy:
+        yield Saved(name, Path(copy.name)), copy
 
 
 @dataclass
-class _Reading:
-    """What was read so far."""
+class ExportReader:
+    """Reads the lines of an export, and keeps what is in them."""
 
-    problems: Problems
-    items: dict[str, dict[int, Item]]
-    records: dict[str, dict[int, KeyRecord]]
-    lines: dict[Place, int]
+    database: Database
+    file: Saved
+    projects: frozenset[str] = frozenset()
+    """Only these; all if there are none."""
     counts: Mapping[str, Any] | None = None
     """Those of the last line."""
+    items: int = 0
+    records: int = 0
+    problems: Problems = field(init=False)
 
-    def take(self, line: Line) -> bool:
-        """Take a line; return whether it is an item's.
+    def __post_init__(self) -> None:
+        """Begin without a problem."""
+        self.problems = Problems(self.file.name)
+
+    def read(self, copy: IO[bytes] | None, *, is_part: bool) -> None:
+        """Read the file; what takes a copy of it gets all that is read.
 
         Raises:
-            InvalidMessageError: Nothing can go back as this line has it.
+            InputError: A line is wrong, or the file is not whole.
         """
-        if line.problem:
-            raise InvalidMessageError(line.problem)
+        offset = 0
+        with open_texts(self.file.name) as texts:
+            if copy is None:
+                with self.file.path.open("rb") as file:
+                    offset = len(_MARK) * (file.read(len(_MARK)) == _MARK)
+            for number, text in enumerate(objects(self.file.name, texts), 1):
+                encoded = text.encode()
+                if copy:
+                    copy.write(encoded)
+                for line in json_lines([text]):
+                    self._take(
+                        replace(line, number=number),
+                        Place(number, offset, len(encoded)),
+                    )
+                offset += len(encoded)
+        if copy:
+            copy.flush()
+        self.problems.end(NOTHING)
+        if not is_part:
+            self._check_whole()
+
+    def _take(self, line: Line, place: Place) -> None:
+        problem = line.problem
         if self.counts is not None:
-            raise InvalidMessageError("it is behind the last line of an export")
-        fields = _exact(line.fields)
+            problem = problem or "it is behind the last line of an export"
+        try:
+            if not problem:
+                self._take_fields(_exact(line.fields), place)
+        except InvalidMessageError as error:
+            problem = str(error)
+        if problem:
+            self.problems.add(line.number, problem)
+
+    def _take_fields(self, fields: Fields, place: Place) -> None:
         match kind_of(fields):
             case "end":
                 self.counts = fields[END]
             case "record":
+                self.records += 1
                 self._take_record(fields[RECORD])
             case _:
-                self._take_item(line.number, fields)
-                return True
-        return False
+                self.items += 1
+                self._take_item(checked_item(fields), place)
 
     def _take_record(self, fields: Fields) -> None:
         if not isinstance(fields.get(RECORD_ID), str):
@@ -81,77 +141,94 @@ class _Reading:
         record = parse_record(fields, assignment(serialized(fields)))
         if not isinstance(record, KeyRecord):
             raise InvalidMessageError(str(record).partition(";")[0])
-        own = self.records.setdefault(record.project_id, {})
-        if record.number in own:
-            raise InvalidMessageError(f"two records name {record.number}")
-        own[record.number] = record
+        if not self._wants(record.project_id):
+            return
+        number = record.number
+        if any(self.database.naming(record.project_id, number, is_own=True)):
+            raise InvalidMessageError(f"two records name {number}")
+        self.database.add_record(record, is_own=True)
 
-    def _take_item(self, number: int, fields: Fields) -> None:
-        if KIND in fields:
-            raise InvalidMessageError(f"{KIND}: of a later ticketctl: use the newest")
-        if unknown := sorted(fields.keys() - ATTRIBUTES):
-            raise InvalidMessageError(f"{unknown[0]}: no attribute of an exported item")
-        if nulls := [name for name, value in fields.items() if value is None]:
-            raise InvalidMessageError(f"{nulls[0]}: null, which no item has")
-        if not isinstance(fields.get("project_id"), str) or not isinstance(
-            fields.get("number"), int
-        ):
-            raise InvalidMessageError("no exported item: project_id or number")
-        item = parse(fields)
-        if isinstance(item, Malformed):
-            raise InvalidMessageError(f"{item.ticket_key}: another program's item")
-        place = item.project_id, item.number
-        if first := self.lines.get(place):
+    def _take_item(self, item: Item, place: Place) -> None:
+        if not self._wants(item.project_id):
+            return
+        if first := self.database.line(item.project_id, item.number):
             raise InvalidMessageError(f"{item.ticket_key}: line {first} has it, too")
-        self.lines[place] = number
-        self.items.setdefault(item.project_id, {})[item.number] = item
+        self.database.add_item(item, place)
+
+    def _wants(self, project_id: str) -> bool:
+        return not self.projects or project_id in self.projects
+
+    def _check_whole(self) -> None:
+        name, remedy = shown_name(self.file.name), "; --partial takes it as it is"
+        if self.counts is None:
+            raise InputError(
+                f"{name}: not whole: an export ends with a line of counts{remedy}"
+            )
+        said = self.counts.get("items"), self.counts.get("records") or 0
+        if said != (self.items, self.records):
+            raise InputError(
+                f"{name}: not whole: it has {self.items} items and {self.records} "
+                f"records, and says {said[0]} and {said[1]}{remedy}"
+            )
 
 
-def read_export(lines: Iterable[Line], file: str, *, is_part: bool) -> Exported:
-    """Return what a file holds.
+def item_of(text: str) -> Item | None:
+    """Return the item of a line; None if there is none any more."""
+    line = next(json_lines([text]), None)
+    if line is None or line.problem:
+        return None
+    try:
+        return checked_item(_exact(line.fields))
+    except InvalidMessageError:
+        return None
 
-    Args:
-        lines: The lines of the file.
-        file: Its name.
-        is_part: Whether it may lack its last line, and others.
+
+def checked_item(fields: Fields) -> Item:
+    """Return the item of a line.
 
     Raises:
-        InputError: A line is wrong, or the file is not whole.
+        InvalidMessageError: No item of this release is so.
     """
-    reading = _Reading(Problems(file), {}, {}, {})
-    plain: list[Line] = []
-    for line in lines:
-        try:
-            if reading.take(line):
-                plain.append(line)
-        except InvalidMessageError as error:
-            reading.problems.add(line.number, str(error))
-    reading.problems.end(NOTHING)
-    found = [*check_lines(plain, Defaults(timestamp_now()), reading.problems)]
-    reading.problems.end(NOTHING)
-    count = len(plain), sum(map(len, reading.records.values()))
-    if not is_part:
-        _check_whole(reading.counts, count, shown_name(file))
-    tickets = [one for one in found if isinstance(one, Existing)]
-    others = [one for one in found if not isinstance(one, Existing)]
-    ordered = {one: dict(sorted(own.items())) for one, own in reading.items.items()}
-    return Exported(ordered, reading.records, Tickets(tickets, others))
+    if KIND in fields:
+        raise InvalidMessageError(f"{KIND}: of a later ticketctl: use the newest")
+    if unknown := sorted(fields.keys() - ATTRIBUTES):
+        raise InvalidMessageError(f"{unknown[0]}: no attribute of an exported item")
+    if nulls := [name for name, value in fields.items() if value is None]:
+        raise InvalidMessageError(f"{nulls[0]}: null, which no item has")
+    if not (
+        isinstance(fields.get("project_id"), str)
+        and isinstance(fields.get(NUMBER), int)
+    ):
+        raise InvalidMessageError("no exported item: project_id or number")
+    item = parse(fields)
+    if isinstance(item, Malformed):
+        raise InvalidMessageError(f"{item.ticket_key}: another program's item")
+    return item
 
 
-def _check_whole(
-    counts: Mapping[str, Any] | None, found: tuple[int, int], name: str
+def read_tables(
+    reader: TableReader, database: Database, show: Callable[[str], None]
 ) -> None:
-    remedy = "; --partial takes it as it is"
-    if counts is None:
-        raise InputError(
-            f"{name}: not whole: an export ends with a line of counts{remedy}"
-        )
-    said = counts.get("items"), counts.get("records") or 0
-    if said != found:
-        raise InputError(
-            f"{name}: not whole: it has {found[0]} items and {found[1]} records, "
-            f"and says {said[0]} and {said[1]}{remedy}"
-        )
+    """Read the records of all keys, and the items of the file's projects.
+
+    Only a scan of the records tells that a number was given to another key, for no
+    index has them by number.
+    """
+    projects, count = {*database.projects()}, 0
+    for page in reader.scan(reader.keys_table):
+        for record in map(key_record, page):
+            if record.project_id in projects:
+                database.add_record(record, is_own=False)
+        count += len(page)
+        show(f"{count:,} keys")
+    count = 0
+    for project_id in sorted(projects):
+        for page in reader.project(project_id):
+            for item in map(ledger_item, page):
+                if item.has_number:
+                    database.add_item(item)
+            count += len(page)
+            show(f"{count:,} tickets")
 
 
 def _exact(value: Any) -> Any:

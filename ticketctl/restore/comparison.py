@@ -1,0 +1,111 @@
+"""Compares an item of the file with the one that is there: is it of one history?
+
+A file of another stack can have the same project and numbers, and its tickets must not
+continue this one's sequence.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+from typing import Final
+
+from ticket_numbering.contract.dynamodb_items import (
+    ERASED,
+    MARKED,
+    ORIGIN,
+    REASONS,
+    SEED_ATTRIBUTES,
+    STATUS,
+    TIMES,
+    VOIDED,
+)
+from ticketctl.ledger.item import MARKS, Item, ItemKind, Malformed, Reserved, Ticket
+from ticketctl.ledger.sequence import is_given_here
+from ticketctl.restore.deeds import is_mark
+
+_MAY_DIFFER: Final = MARKED[VOIDED] | MARKED[ERASED] | SEED_ATTRIBUTES
+"""Attributes of a ticket that a command sets."""
+
+
+def gives_way(own: Item, there: Item) -> bool:
+    """Return whether the item that is there may give way to the file's."""
+    if not isinstance(own, Ticket):
+        return is_mark(there) and there.chain == own.chain
+    if there.kind is ItemKind.LOST:
+        return own.chain == there.chain and is_given_here(own.kind)
+    if isinstance(there, Reserved):
+        return True
+    is_degraded = isinstance(there, Ticket) and ORIGIN in there.fields
+    is_of_request = (
+        isinstance(there, Ticket)
+        and (there.key == own.key)
+        and (there.fingerprint == own.fingerprint or there.is_erased)
+    )
+    is_better = bool(own.chain) and is_given_here(own.kind) and not there.chain
+    return is_degraded and is_of_request and is_better
+
+
+def agree(own: Item, there: Item) -> bool:
+    """Return whether one number can have both: marks and texts may differ."""
+    if isinstance(there, Malformed):
+        return True  # It is named, and stays.
+    if own.chain and there.chain:
+        return own.chain == there.chain
+    if isinstance(there, Reserved) or isinstance(own, Reserved):
+        return True
+    return own.idempotency_key == there.idempotency_key
+
+
+def is_tie(own: Item, there: Item, *, is_same: bool) -> bool:
+    """Return whether a number that both have shows that they are of one history."""
+    if is_same:
+        return True
+    if isinstance(own, Ticket) and isinstance(there, Ticket):
+        # An earlier import may have taken the hash away.
+        return own.key == there.key and own.fingerprint == there.fingerprint
+    return bool(own.chain) and own.chain == there.chain
+
+
+def difference(own: Item, there: Item) -> str:
+    """Return how an item that stays differs from the file's; "" if marks alone do."""
+    match own, there:
+        case _, Malformed():
+            return "another program's item has this number"
+        case Reserved(), Reserved():
+            is_lesser = bool(own.chain) and not there.chain
+            return "it is reserved here without its hash" if is_lesser else ""
+        case Ticket(), Reserved():
+            return "a lost ticket with another hash has this number"
+        case Reserved(), Ticket():
+            is_healed = bool(own.chain) and own.chain == there.chain
+            return "" if is_healed else "a ticket has this number here"
+    names = sorted(_differing(own, there))
+    return f"it is here with another {', '.join(names)}" if names else ""
+
+
+def _differing(own: Item, there: Item) -> Iterator[str]:
+    """Yield the names of the attributes that no command changes, but for an erasure."""
+    is_erased = ERASED in (own.status, there.status)
+    texts = {one.fingerprint for one in (own, there) if isinstance(one, Ticket)}
+    if len(texts) > 1 and not is_erased:
+        yield "text"
+    lost = {"chain", "salt", ORIGIN, "imported_by"} if ORIGIN in there.fields else set()
+    for name in ("idempotency_key", "assigned_at", "chain", "salt", ORIGIN):
+        has_both = own.fields.get(name) == there.fields.get(name)
+        if not (has_both or name in lost or (is_erased and name == "salt")):
+            yield name
+
+
+def marks_left(own: Item, there: Item) -> Iterator[str]:
+    """Yield the commands for the marks that an item lacks, and the file's has.
+
+    An erased ticket may have been voided before, and takes no other mark.
+    """
+    if there.fields.get(STATUS) == ERASED or not isinstance(there, Ticket):
+        return
+    for status, verb in MARKS.items():
+        is_marked = status == own.status or TIMES[status] in own.fields
+        if is_marked and isinstance(own, Ticket) and TIMES[status] not in there.fields:
+            reason = str(own.fields.get(REASONS[status]))
+            shown = quote(reason) if reason.isprintable() else "..."
+            # Pasted lines must not answer one another's questions.
+            yield f"{verb} {quote(own.ticket_key)} --reason {shown} --yes"

@@ -1,0 +1,116 @@
+"""What the tables have of a project: is the file of its history, and where does it end?
+
+Of another stack's project of the same name nothing may go back.
+"""
+
+from ticket_numbering.contract.events import ticket_key
+from ticketctl.ledger.agreement import explains
+from ticketctl.ledger.chain import covered_before, own_commitment
+from ticketctl.ledger.item import Item, ItemKind, Ticket
+from ticketctl.ledger.sequence import hole
+from ticketctl.restore.comparison import agree, is_tie
+from ticketctl.restore.database import Database
+from ticketctl.restore.deeds import is_mark
+from ticketctl.restore.planning import Outline
+
+_UNTIED = (
+    "nothing shows that it is of the same history: no number that both have, and no "
+    "ticket that covers the last one here"
+)
+
+
+def outline_of(database: Database, project_id: str) -> Outline:
+    """Return what the tables have of a project, beside the file."""
+    outline = Outline(
+        project_id,
+        database.last(project_id, is_own=False),
+        database.last(project_id, is_own=True),
+    )
+    outline.is_whole = _is_whole(database, outline)
+    if outline.is_whole:
+        return outline
+    is_tied = database.shares(project_id)
+    for number in database.differing(project_id):
+        slot = database.slot(project_id, number)
+        if slot.own and slot.there:
+            is_tied |= is_tie(slot.own, slot.there, is_same=False)
+            if not agree(slot.own, slot.there):
+                outline.other = number
+                break
+    if not (is_tied or outline.other or _is_tied(database, outline)):
+        outline.refusal = _UNTIED
+    return outline
+
+
+def _is_whole(database: Database, outline: Outline) -> bool:
+    """Return whether the tables have nothing but what a restore has put back."""
+    project_id, top = outline.project_id, outline.highest
+    if not top:
+        return False
+    has_mark = is_mark(database.slot(project_id, top).there)
+    for number in (
+        *database.differing(project_id),
+        *database.only_there(project_id, top),
+    ):
+        if not is_mark(database.slot(project_id, number).there):
+            return False
+    is_begun = outline.last > 0
+    if is_begun and not has_mark:  # A finished restore, or another's work.
+        return False
+    for record in database.records(project_id, is_own=False):
+        slot = database.slot(project_id, record.number)
+        is_new = record.number > top
+        if not (is_new or (slot.is_same and explains(slot.own, record))):
+            return False
+    return True
+
+
+def _is_tied(database: Database, outline: Outline) -> bool:
+    """Return whether the tables' tickets, if there are any, lead to the file's."""
+    project_id, last = outline.project_id, outline.last
+    if not database.has_tickets(project_id):
+        return True
+    there = database.slot(project_id, last).there
+    following = database.slot(project_id, last + 1).own
+    if there and _covers(following, there):
+        return True
+    return any(
+        explains(database.slot(project_id, record.number).own, record)
+        for record in database.records(project_id, is_own=False)
+    )
+
+
+def _covers(following: Item | None, there: Item) -> bool:
+    if not (isinstance(following, Ticket) and there.chain):
+        return False
+    before = covered_before(following, own_commitment(following), there.chain)
+    return before == there.chain
+
+
+def close(database: Database, outline: Outline, *, is_part: bool) -> None:
+    """Find the end of what goes back, before a hole that neither has.
+
+    What a whole file lacks in a project that is empty comes along.
+    """
+    project_id, last = outline.project_id, outline.last
+    below: ItemKind | None = None
+    at = 0
+    if last:
+        there = database.slot(project_id, last).there
+        at, below = last, there.kind if there else None
+    may_lack = outline.is_whole and not is_part
+    for number, kind in database.rising(project_id, last):
+        if number > at + 1 and hole(below, kind) and not may_lack:
+            outline.hole = at + 1, number - 1
+            database.let_wait(project_id, number)
+            break
+        at, below = number, kind
+    outline.end = at if at > last else 0
+
+
+def waiting(outline: Outline) -> str:
+    """Return why what is behind a hole waits."""
+    assert outline.hole  # noqa: S101 - Asked for by who has seen it.
+    first, last = (ticket_key(outline.project_id, one) for one in outline.hole)
+    of, verb = (first, "is") if first == last else (f"{first} to {last}", "are")
+    return f"{of} {verb} missing and not coming back, so what is above waits"

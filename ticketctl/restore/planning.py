@@ -1,0 +1,295 @@
+"""Plans a restore: each number of the file once, from the highest down.
+
+The pure judge has the last word: a line may be written only if the audit of the tables
+with the plan in its place has no finding that was not there before.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ticket_numbering.contract.messages import RequestKey
+from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.item import Item, Ticket, parse
+from ticketctl.ledger.judge import Window, judge, new_findings, ranges_of
+from ticketctl.ledger.record import KeyRecord, MalformedRecord
+from ticketctl.ledger.sequence import guards_a_seed, is_given_here
+from ticketctl.restore.database import Database, Slot
+from ticketctl.restore.deeds import Act, Deed, Form, refused
+from ticketctl.restore.verdicts import Known, Verdicts
+
+_AT_A_TIME: Final = 500
+_HOLES: Final = {Kind.GAP, Kind.UNFINISHED_SEED}
+_OF_CONTENT: Final = {
+    *(Kind.CHANGED, Kind.NOT_VERIFIABLE, Kind.ERASED_WITH_TEXT, Kind.CHAINED_EXTERNAL),
+}
+"""Findings about a ticket's content, from which no record is made."""
+
+
+@dataclass
+class Outline:
+    """What the tables have of a project, beside the file."""
+
+    project_id: str
+    last: int
+    """The tables' highest number."""
+    highest: int
+    """The file's."""
+    is_whole: bool = False
+    """Whether the tables have nothing of it but a part that a restore put back."""
+    other: int = 0
+    """The first number of another history; 0 without one."""
+    refusal: str = ""
+    """Why nothing of the project goes back."""
+    hole: tuple[int, int] | None = None
+    """The first numbers above the last one that neither has; nothing goes above."""
+    end: int = 0
+    """The highest number that goes back, if it is above the last one."""
+    findings: list[Finding] = field(default_factory=list)
+    """Those of the file by itself, which come along into a project that is empty."""
+
+    mark: int = 0
+    """The number that a restore has reserved, and that goes back last."""
+
+    @property
+    def top(self) -> int:
+        """The highest number that a window knows of."""
+        return max(self.last, self.highest)
+
+
+@dataclass
+class _Run:
+    """An unbroken run of external numbers, from its end down."""
+
+    end: int = 0
+    below: int = 0
+
+    def order(self, slot: Slot) -> tuple[int, int]:
+        """Return the place of a number among the writes: end, guards, the rest."""
+        item = slot.own or slot.there
+        if item is None or is_given_here(item.kind):
+            self.below = 0
+            return slot.number, 0
+        if slot.number != self.below:
+            self.end = slot.number
+        self.below = slot.number - 1
+        is_end = slot.number == self.end
+        return self.end, 0 if is_end else 1 if guards_a_seed(item.kind) else 2
+
+
+@dataclass(frozen=True)
+class Planner:
+    """Plans the projects of a database."""
+
+    database: Database
+    verdicts: Verdicts
+
+    def plan(self, outline: Outline) -> None:
+        """Decide about each number of a project."""
+        project_id, number = outline.project_id, outline.top
+        above: Item | None = None
+        run = _Run()
+        while slots := self.database.slots(project_id, number, _AT_A_TIME):
+            number = slots[0].number - 1
+            [*lower] = self.database.slots(project_id, number, 1)
+            below = lower[0] if lower else None
+            deeds = self._decide(outline, slots, below, above)
+            orders = {slot.number: run.order(slot) for slot in reversed(slots)}
+            rows = [
+                (slot.number, orders[slot.number], deeds[slot.number])
+                for slot in slots
+                if slot.own or deeds[slot.number].is_due
+            ]
+            self.database.set_deeds(project_id, rows)
+            above = self._result(slots[0], deeds[slots[0].number])
+
+    def judge_again(self, outline: Outline, number: int) -> Deed:
+        """Decide about one number anew, by what the tables have now."""
+        project_id = outline.project_id
+        slot = self.database.slot(project_id, number)
+        [*lower] = self.database.slots(project_id, number - 1, 1)
+        above = self.database.neighbour(project_id, number, ">")
+        below = lower[0] if lower else None
+        return self._decide(outline, [slot], below, above)[number]
+
+    def _decide(
+        self,
+        outline: Outline,
+        slots: Sequence[Slot],
+        below: Slot | None,
+        above: Item | None,
+    ) -> dict[int, Deed]:
+        """Decide about slots in ascending order until the judge finds nothing new."""
+        refusals: dict[int, Deed] = {}
+        while True:
+            deeds = self._deeds(outline, slots, below, above, refusals)
+            if not any(deed.is_due for deed in deeds.values()):
+                return deeds
+            found = self._findings(outline, slots, below, above, deeds)
+            if outline.is_whole:
+                outline.findings += found
+                return _without_doubtful(found, deeds)
+            new = _blamed(found, deeds, outline.last)
+            if not new:
+                return deeds
+            refusals |= new
+
+    def _deeds(
+        self,
+        outline: Outline,
+        slots: Sequence[Slot],
+        below: Slot | None,
+        above: Item | None,
+        refusals: Mapping[int, Deed],
+    ) -> dict[int, Deed]:
+        """Return the deeds, of which each may vouch for the one below."""
+        deeds: dict[int, Deed] = {}
+        before = [below, *slots[:-1]]
+        for slot, lower in zip(reversed(slots), reversed(before), strict=True):
+            number = slot.number
+            deed = refusals.get(number)
+            if deed is None:
+                deed = self._deed(outline, slot, lower, above)
+            deeds[number] = deed
+            above = self._result(slot, deed) or above
+        return deeds
+
+    def _deed(
+        self, outline: Outline, slot: Slot, lower: Slot | None, above: Item | None
+    ) -> Deed:
+        number, own = slot.number, slot.own
+        is_other = bool(outline.other) and number >= outline.other
+        if own and (outline.refusal or is_other):
+            return refused(outline.refusal or "it is of another history")
+        database, project_id = self.database, outline.project_id
+        key = own.key if isinstance(own, Ticket) else None
+        is_next = above is not None and above.number == number + 1
+        known = Known(
+            slot,
+            above if is_next else None,
+            lower if lower and lower.number == number - 1 else None,
+            database.record(key) if key else None,
+            [*database.naming(project_id, number, is_own=False)],
+            [
+                one
+                for one in database.naming(project_id, number, is_own=True)
+                if database.record(one.key) is None
+            ],
+            frozenset(database.of_key(key) - {number}) if key else frozenset(),
+            outline.is_whole,
+        )
+        deed = self.verdicts.deed(known)
+        if deed.form is Form.NONE or is_next or above is None or not slot.there:
+            return deed
+        if self._loses_origin(slot, deed):
+            end = slot.there.seed_end
+            reserves = end if end > number + 1 else above.number
+            return replace(deed, reserves=reserves)
+        return deed
+
+    def _loses_origin(self, slot: Slot, deed: Deed) -> bool:
+        item = self._result(slot, deed)
+        is_external = slot.there is not None and not is_given_here(slot.there.kind)
+        return is_external and item is not None and is_given_here(item.kind)
+
+    def _result(self, slot: Slot, deed: Deed) -> Item | None:
+        """Return the item that a number has in the end."""
+        if deed.form is Form.NONE or slot.own is None:
+            return slot.there
+        return self.verdicts.terms.formed(deed.form, slot.own, slot.there)
+
+    def _findings(
+        self,
+        outline: Outline,
+        slots: Sequence[Slot],
+        below: Slot | None,
+        above: Item | None,
+        deeds: Mapping[int, Deed],
+    ) -> list[Finding]:
+        """Return the findings that the deeds would bring."""
+        project_id, tables = outline.project_id, self.database.neighbour
+        first = slots[0].number
+        before = [slot.there for slot in slots if slot.there]
+        results = [self._result(slot, deeds[slot.number]) for slot in slots]
+        after = [item for item in results if item]
+        for number, deed in deeds.items():
+            if deed.reserves:
+                place = project_id, number + 1
+                after.append(parse(self.verdicts.terms.reserved(*place, deed.reserves)))
+        after.sort(key=lambda item: item.number)
+        records = dict(self._records(project_id, [*before, *after]))
+        written = dict(records)
+        for number, deed in deeds.items():
+            if deed.act is Act.PUT and deed.record:
+                key = RequestKey(project_id, str(deed.record["idempotency_key"]))
+                written[key] = KeyRecord(*key, number, deed.record)
+        named = {record.number for record in records.values() if record}
+        slots_named = (self.database.slot(project_id, number) for number in named)
+        others = {one.number: one.there for one in slots_named if one.there}
+        upper, end = tables(project_id, slots[-1].number, ">"), outline.top
+        if upper:
+            before.append(upper)
+        if above:
+            after.append(above)
+        lower = tables(project_id, first, "<")
+        of_tables = Window(project_id, before, lower, end, records, others)
+        lower = below.nearest if below else None
+        of_plan = Window(project_id, after, lower, end, written, others)
+        return new_findings(judge(of_tables), judge(of_plan))
+
+    def _records(
+        self, project_id: str, items: Iterable[Item]
+    ) -> Iterator[tuple[RequestKey, KeyRecord | None]]:
+        """Yield the tables' records of tickets, and those that name their numbers.
+
+        A key whose time is over may have none, or that of another ticket.
+        """
+        for item in items:
+            for record in self.database.naming(project_id, item.number, is_own=False):
+                yield record.key, record
+        for item in items:
+            if isinstance(item, Ticket) and self.verdicts.record_of(item):
+                found = self.database.record(item.key)
+                if not isinstance(found, MalformedRecord):
+                    yield item.key, found
+
+
+def _blamed(
+    found: Iterable[Finding], deeds: Mapping[int, Deed], last: int
+) -> dict[int, Deed]:
+    """Return the refusals of the numbers that would bring findings.
+
+    What a hole above the last number has behind it waits for the hole, and is named
+    once.
+    """
+    due = sorted(number for number, deed in deeds.items() if deed.is_due)
+    refusals: dict[int, Deed] = {}
+    for finding in found:
+        is_hole = finding.kind in _HOLES and finding.recorded is None
+        if is_hole and min(finding.numbers) > last:
+            continue
+        for first, end in ranges_of(finding):
+            within = [number for number in due if first <= number <= end]
+            around = [number for number in due if first - 1 <= number <= end + 1]
+            for number in within or around:
+                why = f"with it the tables would have a finding: {finding.kind}"
+                refusals[number] = refused(why)
+    return refusals
+
+
+def _without_doubtful(
+    found: Iterable[Finding], deeds: Mapping[int, Deed]
+) -> dict[int, Deed]:
+    """Return the deeds without records that would be made of tickets in doubt."""
+    doubts = [
+        ends
+        for finding in found
+        if finding.kind in _OF_CONTENT
+        for ends in ranges_of(finding)
+    ]
+    return {
+        number: replace(deed, act=Act.NONE, record=None)
+        if deed.is_made and any(low <= number <= high for low, high in doubts)
+        else deed
+        for number, deed in deeds.items()
+    }

@@ -1,0 +1,273 @@
+"""Decides what a restore does at one number, by what is known around it. It is pure.
+
+A hash goes back only if something vouches for it: the record of its key, the next
+ticket, which covers it, or a reserved item that has kept it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from ticket_numbering.contract import dynamodb_items
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    CHAIN,
+    EXPIRES_AT,
+    FINGERPRINT,
+    ORIGIN,
+)
+from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.messages import Assignment
+from ticketctl.cli.output import program
+from ticketctl.ledger.agreement import differences, expiry_of, of_ticket
+from ticketctl.ledger.item import Item, ItemKind, Reserved, Ticket
+from ticketctl.ledger.record import KeyRecord, MalformedRecord, Record
+from ticketctl.ledger.sequence import is_given_here
+from ticketctl.ledger.standing import covers, problem_of
+from ticketctl.restore.comparison import difference, gives_way
+from ticketctl.restore.database import Slot
+from ticketctl.restore.deeds import NOTHING, Act, Deed, Form, Terms, refused
+
+
+@dataclass(frozen=True)
+class Known:
+    """A number, and what is known around it."""
+
+    slot: Slot
+    above: Item | None
+    """The item that will be at the next number."""
+    below: Slot | None
+    """What file and tables have at the number before, if they have something."""
+    record: Record | None
+    """The tables' record of the file's ticket's key."""
+    naming: Sequence[KeyRecord]
+    """The tables' records that name the number."""
+    own_records: Sequence[KeyRecord]
+    """The file's records that name it, which no ticket explains."""
+    others: frozenset[int]
+    """Other numbers of its key."""
+    is_whole: bool
+    """Whether the tables have nothing else, so that the file vouches for itself."""
+
+    @property
+    def hash_before(self) -> str | None:
+        """The hash of the number before it; None if nothing has that number."""
+        if self.slot.number == 1:
+            return ""
+        if self.below is None:
+            return None
+        own, there = self.below.own, self.below.there
+        # A ticket stays as it is, with or without a hash; a reserved number gives way.
+        if there and (own is None or not gives_way(own, there)):
+            return there.chain
+        return own.chain if own else None
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Decides for one restore."""
+
+    terms: Terms
+
+    def deed(self, known: Known) -> Deed:
+        """Return what is done at a number of the file."""
+        slot = known.slot
+        own, there = slot.own, slot.there
+        if own is None:
+            return self._lost_record(known, there.chain if there else "", NOTHING)
+        if there and (slot.is_same or not gives_way(own, there)):
+            if problem := "" if slot.is_same else difference(own, there):
+                return refused(problem)
+            return self._recording(known, there)
+        if isinstance(own, Reserved):
+            return self._reserved(known, own)
+        deed = self._ticket(known, own) if isinstance(own, Ticket) else NOTHING
+        is_external = deed.form is Form.EXTERNAL or bool(deed.why)
+        if isinstance(there, Ticket) and is_external:
+            return self._recording(known, there)  # It is external there already.
+        return deed
+
+    def _recording(self, known: Known, there: Item) -> Deed:
+        """Decide about the record of an item that is there and stays."""
+        if not isinstance(there, Ticket):
+            return self._lost_record(known, there.chain, NOTHING)
+        match known.record:
+            case MalformedRecord():
+                return refused(f"its idempotency_key is taken: {known.record}")
+            case KeyRecord():
+                return self._record_there(known, there, known.record)
+            case None:
+                return self._record_made(known, there)
+
+    def _record_there(self, known: Known, there: Ticket, record: KeyRecord) -> Deed:
+        if record.number != there.number:
+            is_over = self.record_of(there) is None or known.is_whole
+            return NOTHING if is_over else _taken(there, record.number)
+        # The record may be older than the ticket's erasure.
+        is_older = differences(there, record) == [FINGERPRINT] and there.is_erased
+        return Deed(act=Act.PUT, record=record.erased()) if is_older else NOTHING
+
+    def _record_made(self, known: Known, there: Ticket) -> Deed:
+        made = self.record_of(there)
+        if made is None:
+            return NOTHING
+        if rival := self._rival(known, there):
+            return rival
+        if problem := problem_of(there, known.hash_before):
+            why = f"its idempotency_key has no record, and gets none: {problem}"
+            return refused(why)
+        return Deed(act=Act.PUT, record=made, is_made=True)
+
+    def _reserved(self, known: Known, own: Reserved) -> Deed:
+        """Decide about a reserved number; one with a hash has lost its ticket."""
+        is_recorded = any(
+            record.fields.get(CHAIN) == own.chain for record in known.naming
+        )
+        is_witnessed = covers(known.above, own.chain)
+        if own.chain and not (is_recorded or is_witnessed or known.is_whole):
+            return self._lost_record(known, "", Deed(Form.EXTERNAL))
+        is_ground = bool(own.chain) and not (is_recorded or known.is_whole)
+        deed = Deed(Form.WHOLE, is_witnessed=is_ground)
+        return self._lost_record(known, own.chain, deed)
+
+    def _lost_record(self, known: Known, chain: str, deed: Deed) -> Deed:
+        """Return a deed with the file's record of a lost ticket, if it goes back."""
+        for record in known.own_records:
+            expires = record.fields.get(EXPIRES_AT)
+            now = datetime.now(UTC).timestamp()
+            is_over = isinstance(expires, int) and expires <= now
+            if is_over:
+                continue
+            if not chain or record.fields.get(CHAIN) != chain:
+                key = record.idempotency_key
+                why = f"the record of {key}: no item of its number has its hash"
+                return deed if deed.is_due else refused(why)
+            return replace(deed, act=Act.PUT, record=record.fields)
+        return deed
+
+    def _ticket(self, known: Known, own: Ticket) -> Deed:
+        """Decide about a ticket that is missing, or whose place gives way."""
+        for record in known.naming:
+            if record.key != own.key:
+                key = record.idempotency_key
+                see = f"see: {program} audit"
+                return refused(f"the record of the key {key} names this number; {see}")
+        match known.record:
+            case MalformedRecord():
+                return refused(f"its idempotency_key is taken: {known.record}")
+            case KeyRecord() as record if record.number == own.number:
+                return self._recorded(known, own, record)
+            case KeyRecord() as record:
+                if not (known.is_whole or self.record_of(own) is None):
+                    return _taken(own, record.number)
+                return self._formed(known, own, is_recorded=False)
+            case None:
+                return self._rival(known, own) or self._unrecorded(known, own)
+
+    def _unrecorded(self, known: Known, own: Ticket) -> Deed:
+        """Decide about a missing ticket whose key has no record."""
+        deed = self._formed(known, own, is_recorded=False)
+        if deed.why or max(known.others, default=0) > own.number:
+            return deed  # Of two tickets of a key the later one takes the record.
+        for kept in known.own_records:
+            if kept.key == own.key:
+                return replace(deed, act=Act.PUT, record=kept.fields)
+        if made := self.record_of(self.terms.formed(deed.form, own, None)):
+            return replace(deed, act=Act.PUT, record=made, is_made=True)
+        return deed
+
+    def _recorded(self, known: Known, own: Ticket, record: KeyRecord) -> Deed:
+        """Decide about a ticket whose key's record names its number."""
+        if record.is_later:
+            return refused(
+                "the record of its idempotency_key is of a later release: use the "
+                "newest ticketctl"
+            )
+        is_erased_since = record.is_erased and not own.is_erased
+        form = Form.ERASED if is_erased_since else Form.WHOLE
+        different = differences(
+            self.terms.erased(own) if is_erased_since else own, record
+        )
+        is_degraded = different == [CHAIN] and CHAIN not in record.fields
+        if is_degraded and isinstance(known.slot.there, Ticket):
+            return self._better(known, own, record)
+        # The ticket was erased since: its record becomes so, too.
+        is_older = different == [FINGERPRINT] and own.is_erased
+        if different and not is_older:
+            named = ", ".join(different)
+            return refused(
+                f"it differs from the record of its idempotency_key in {named}"
+            )
+        deed = self._formed(known, own, is_recorded=True)
+        if deed.form is Form.EXTERNAL:
+            external = {k: v for k, v in record.fields.items() if k != CHAIN}
+            return replace(deed, act=Act.PUT, record=external)
+        if deed.why or is_older:
+            return replace(deed, act=Act.PUT, record=record.erased())
+        return replace(deed, form=form, act=Act.CHECK)
+
+    def _better(self, known: Known, own: Ticket, record: KeyRecord) -> Deed:
+        """Decide about a ticket that an earlier restore put there without its hash."""
+        deed, made = self._formed(known, own, is_recorded=False), self.record_of(own)
+        if deed.form is not Form.WHOLE or made is None:
+            return deed
+        if (expires := record.fields.get(EXPIRES_AT)) is not None:
+            made[EXPIRES_AT] = expires
+        return replace(deed, act=Act.PUT, record=made)
+
+    def _formed(self, known: Known, own: Ticket, *, is_recorded: bool) -> Deed:
+        """Return the form in which a ticket goes back, and whether the next vouches."""
+        if known.is_whole or not is_given_here(own.kind):
+            return Deed(Form.WHOLE)
+        if not own.chain:
+            return Deed(Form.WHOLE if is_recorded else Form.EXTERNAL)
+        previous = known.hash_before
+        if problem := problem_of(own, previous, is_vouched=is_recorded):
+            return refused(f"it cannot go back: {problem}")
+        there = known.slot.there
+        is_kept = there is not None and there.kind is ItemKind.LOST
+        is_witnessed = covers(known.above, own.chain)
+        if covers(known.above, "") and not is_witnessed:
+            return Deed(Form.EXTERNAL)  # The next ticket would be a second beginning.
+        if is_recorded or is_kept or is_witnessed:
+            return Deed(Form.WHOLE, is_witnessed=not (is_recorded or is_kept))
+        return Deed(Form.EXTERNAL)
+
+    def _rival(self, known: Known, ticket: Ticket) -> Deed | None:
+        """Return the refusal of a key without a record that another number has, too."""
+        if not known.others or known.is_whole or self.record_of(ticket) is None:
+            return None
+        later = max(known.others)
+        if later > ticket.number:
+            return _taken(ticket, later)
+        key = ticket_key(ticket.project_id, later)
+        return refused(f"{key} has the same idempotency_key; see: {program} audit")
+
+    def record_of(self, ticket: Item) -> dict[str, Any] | None:
+        """Return the record of a ticket's key, made from the ticket.
+
+        None is one whose time is over, or of a ticket without a date.
+        """
+        date, days = ticket.fields.get(ASSIGNED_AT), self.terms.retention_days
+        if not (isinstance(date, str) and isinstance(ticket, Ticket)):
+            return None
+        now = datetime.now(UTC)
+        # The time of an imported ticket's key begins when its record is made.
+        is_own = ORIGIN not in ticket.fields
+        expiry = expiry_of(ticket, days) if is_own else None
+        if expiry and expiry <= now:
+            return None
+        if days and not expiry:
+            expiry = now + timedelta(days=days)
+        own = of_ticket(ticket)
+        assigned = Assignment(
+            ticket.number, own.fingerprint, date, ticket.chain or None
+        )
+        due = int(expiry.timestamp()) if expiry else None
+        return dynamodb_items.key_item(ticket.key, assigned, due)
+
+
+def _taken(ticket: Ticket, number: int) -> Deed:
+    key = ticket_key(ticket.project_id, number)
+    return refused(f"its idempotency_key is that of {key}")

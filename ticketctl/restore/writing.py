@@ -1,0 +1,240 @@
+"""Carries a plan out, in blocks that check the ground of each verdict."""
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from ticket_numbering.contract.dynamodb_items import (
+    ASSIGNED_AT,
+    CHAIN,
+    FINGERPRINT,
+    NUMBER,
+    RECORD_ID,
+    STATUS,
+    key_id,
+    ticket_id,
+)
+from ticket_numbering.contract.messages import RequestKey
+from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.conditions import put_or_check
+from ticketctl.aws.items import key_record, serialized
+from ticketctl.aws.retry import RetryPolicy
+from ticketctl.aws.stack import System
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.aws.tickets import around_each
+from ticketctl.ledger.item import Item, Ticket
+from ticketctl.ledger.record import KeyRecord
+from ticketctl.restore.database import Database
+from ticketctl.restore.deeds import Act, Deed, Form, Terms
+from ticketctl.restore.planning import Outline, Planner
+from ticketctl.restore.reading import Saved
+
+MAX_ACTIONS: Final = 100
+MAX_BYTES: Final = 4 * 1024 * 1024
+"""Of a TransactWriteItems."""
+
+_OF_TICKET: Final = ("project_id", "idempotency_key", STATUS, ASSIGNED_AT, CHAIN)
+_OF_RECORD: Final = (RECORD_ID, NUMBER, FINGERPRINT, ASSIGNED_AT, CHAIN)
+"""The attributes that must be as they were found."""
+
+_PASSING: Final = {
+    *("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"),
+}
+"""Reasons after which the same block is tried again."""
+
+BACK: Final = "back"
+THERE: Final = "there already"
+
+Action = Mapping[str, Any]
+Written = tuple[int, Deed, str]
+"""A number, what was to be done, and `BACK`, `THERE`, or why not."""
+
+
+@dataclass
+class Block:
+    """The actions of a transaction, of which no two touch one item."""
+
+    actions: dict[tuple[str, str], Action] = field(default_factory=dict)
+    size: int = 0
+    deeds: list[tuple[int, Deed]] = field(default_factory=list)
+
+    def takes(self, actions: Mapping[tuple[str, str], Action], size: int) -> bool:
+        """Return whether there is room for more actions."""
+        return (
+            len(self.actions) + len(actions) <= MAX_ACTIONS
+            and self.size + size <= MAX_BYTES
+            and self.actions.keys().isdisjoint(actions)
+        )
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes what is due, block by block."""
+
+    stack: System
+    database: Database
+    planner: Planner
+    file: Saved
+    terms: Terms
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def write(self, outline: Outline) -> Iterator[Written]:
+        """Write a project's due deeds; yield each with `BACK`, `THERE`, or why not."""
+        block = Block()
+        last: list[tuple[int, Deed]] = []
+        for number, deed in self.database.due(outline.project_id):
+            if number == outline.mark:  # It stands until all below is back.
+                last.append((number, deed))
+                continue
+            block = yield from self._add(outline, block, number, deed)
+        for number, deed in last:
+            block = yield from self._add(outline, block, number, deed)
+        yield from self._flush(outline, block)
+
+    def _add(
+        self, outline: Outline, block: Block, number: int, deed: Deed
+    ) -> Generator[Written, None, Block]:
+        """Add a deed to a block, or to a new one; write the full one first."""
+        actions, size = self._actions(outline.project_id, number, deed, block)
+        if not block.takes(actions, size):
+            yield from self._flush(outline, block)
+            block = Block()
+            actions, size = self._actions(outline.project_id, number, deed, block)
+        block.actions |= actions
+        block.size += size
+        block.deeds.append((number, deed))
+        return block
+
+    def _flush(self, outline: Outline, block: Block) -> Iterator[Written]:
+        """Write a block; line by line if it cannot be written as it is."""
+        if not block.deeds:
+            return
+        if self._transact(outline.project_id, block):
+            yield from ((number, deed, BACK) for number, deed in block.deeds)
+            return
+        for number, deed in block.deeds:
+            yield self._alone(outline, number, deed)
+
+    def _alone(self, outline: Outline, number: int, deed: Deed) -> Written:
+        """Write one line; judge it again if the tables are not as they were."""
+        project_id = outline.project_id
+        for _ in range(self.retry.attempts):
+            actions, size = self._actions(project_id, number, deed, Block())
+            block = Block(dict(actions), size, [(number, deed)])
+            if self._transact(project_id, block):
+                return number, deed, BACK
+            before = self.database.slot(project_id, number), deed
+            self._look_again(project_id, number, deed)
+            deed = self.planner.judge_again(outline, number)
+            if not deed.is_due:
+                return number, deed, deed.why or THERE
+            if before == (self.database.slot(project_id, number), deed):
+                return number, deed, "DynamoDB refuses it as invalid"
+        return number, deed, "others kept writing it: run this again"
+
+    def _transact(self, project_id: str, block: Block) -> bool:
+        """Write a block; return whether it is written, or else to be looked at."""
+
+        def attempt() -> str | None:
+            client = self.stack.client("dynamodb")
+            try:
+                client.transact_write_items(TransactItems=[*block.actions.values()])
+            except ClientError as error:
+                match error_code(error):
+                    case "TransactionCanceledException":
+                        return None if _is_passing(error) else "no"
+                    case "ValidationException":
+                        return "no"
+                raise
+            return BACK
+
+        busy = f"{project_id}: others kept writing its items"
+        return self.retry.until(attempt, busy) == BACK
+
+    def _actions(
+        self, project_id: str, number: int, deed: Deed, block: Block
+    ) -> tuple[dict[tuple[str, str], Action], int]:
+        """Return the actions for a number, with the checks of its ground."""
+        actions: dict[tuple[str, str], Action] = {}
+        slot, size = self.database.slot(project_id, number), 0
+        if deed.form is not Form.NONE:
+            own = self.file.item(self.database, project_id, number)
+            item = self.terms.formed(deed.form, own, slot.there)
+            size += self.database.place(project_id, number)[0].size
+            put = self._of_ticket(project_id, number, item.fields, slot.there)
+            actions["tickets", str(number)] = put
+            if deed.reserves:
+                guard = self.terms.reserved(project_id, number + 1, deed.reserves)
+                put = self._of_ticket(project_id, number + 1, guard, None)
+                actions["tickets", str(number + 1)] = put
+        elif slot.there:
+            check = self._of_ticket(project_id, number, None, slot.there)
+            actions["tickets", str(number)] = check
+        above = "tickets", str(number + 1)
+        if deed.is_witnessed and above not in block.actions:
+            actions[above] = self._witness(project_id, number)
+        if deed.act is not Act.NONE:
+            own_key = slot.own.idempotency_key if slot.own else None
+            fields = deed.record or {"idempotency_key": own_key}
+            key = RequestKey(project_id, str(fields["idempotency_key"]))
+            size += len(str(deed.record or ""))
+            actions["keys", key.idempotency_key] = self._of_key(key, deed)
+        return actions, size
+
+    def _of_ticket(
+        self,
+        project_id: str,
+        number: int,
+        fields: Mapping[str, Any] | None,
+        there: Item | None,
+    ) -> Action:
+        """Return the put of an item, or the check of the one that is there."""
+        table = self.stack.outputs["TicketsTableName"]
+        key, found = ticket_id(project_id, number), there.fields if there else {}
+        return put_or_check(table, key, fields, found, _OF_TICKET)
+
+    def _witness(self, project_id: str, number: int) -> Action:
+        """Return the check of the hash of the next number."""
+        slot = self.database.slot(project_id, number + 1)
+        chain = slot.nearest.chain
+        if slot.there and slot.there.chain:
+            chain = slot.there.chain
+        names, found = ("project_id", CHAIN), {"project_id": project_id, CHAIN: chain}
+        table = self.stack.outputs["TicketsTableName"]
+        return put_or_check(
+            table, ticket_id(project_id, number + 1), None, found, names
+        )
+
+    def _of_key(self, key: RequestKey, deed: Deed) -> Action:
+        record = self.database.record(key)
+        found = record.fields if isinstance(record, KeyRecord) else {}
+        table, place = self.stack.outputs["IdempotencyKeysTableName"], key_id(key)
+        return put_or_check(
+            table, serialized({RECORD_ID: place}), deed.record, found, _OF_RECORD
+        )
+
+    def _look_again(self, project_id: str, number: int, deed: Deed) -> None:
+        """Read what the tables have now at a number, around it, and of its key."""
+        [(_, around)] = around_each(self.stack, project_id, [number], page=2)
+        for near in (number - 1, number, number + 1):
+            self.database.remove_item(project_id, near)
+        for item in (around.below, around.there, around.above):
+            if item:
+                self.database.add_item(item)
+        own = self.database.slot(project_id, number).own
+        keys = {own.key} if isinstance(own, Ticket) else set()
+        if deed.record:
+            keys.add(RequestKey(project_id, str(deed.record["idempotency_key"])))
+        for key in keys:
+            self.database.remove_record(key)
+        for _, found in TableReader.of(self.stack).records(keys):
+            self.database.add_record(key_record(found), is_own=False)
+
+
+def _is_passing(error: ClientError) -> bool:
+    """Return whether a transaction was cancelled for nothing that stays."""
+    reasons = error.response.get("CancellationReasons", [])
+    codes = {one.get("Code", "None") for one in reasons} - {"None"}
+    return codes <= _PASSING
