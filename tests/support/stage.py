@@ -88,6 +88,10 @@ class Stage:
     def outputs(self) -> dict[str, str]:
         return self.controls.outputs
 
+    @property
+    def retention_days(self) -> int:
+        return int(self.controls.parameters["IdempotencyRetentionDays"])
+
     def client(self, service_name: str, **_: Any) -> Any:
         """Return a client of the model, or of the stack's controls."""
         modelled: Any = getattr(self.services, service_name, None)

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from ticketctl.cli.errors import InputError
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_json
 from ticketctl.commands.application import OPERATIONS, Group, app, command, stack_of
 from ticketctl.commands.options import Json, Yes, completed_by
@@ -113,7 +113,8 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
     """Send dead letters back to the queue; a request that has a number keeps it.
 
     With --all SQS moves them itself, also after this command has ended.
-    Chosen ones are sent one by one, and each is deleted after it was sent.
+    Chosen ones are sent one by one, and each is deleted after it was sent; so are all
+    of them if idempotency keys expire. One that may outlive its key stays: status 1.
     """
     from ticketctl.dead_letters.redrive import redrive_selected
     from ticketctl.dead_letters.selection import Selection
@@ -121,7 +122,9 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
     selection = Selection(ids or (), project, reason, everything=everything).checked()
     if rate and not everything:
         raise InputError("--rate goes with --all")
-    redrive_selected(stack_of(ctx), selection, rate, yes=yes)
+    stack = stack_of(ctx)
+    if not redrive_selected(stack, selection, rate, stack.retention_days, yes=yes):
+        raise typer.Exit(Status.FOUND)
 
 
 @command(
@@ -151,7 +154,8 @@ def edit(
     """
     from ticketctl.dead_letters.settling import edit_dead_letter
 
-    edit_dead_letter(stack_of(ctx), message_id, body, save, yes=yes)
+    stack = stack_of(ctx)
+    edit_dead_letter(stack, message_id, body, save, stack.retention_days, yes=yes)
 
 
 @command(
@@ -166,14 +170,21 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
     project: Project = None,
     reason: Reason = None,
     save: Save = None,
+    skip_numbered: Annotated[
+        bool,
+        typer.Option("--skip-numbered", help="Leave those that have a number alone."),
+    ] = False,
     yes: Yes = False,
 ) -> None:
     """Delete dead letters for ever.
 
     Nothing is deleted if one has a number: only a redrive can still get it announced.
+    With --skip-numbered such ones are named, and stay.
     """
     from ticketctl.dead_letters.selection import Selection
     from ticketctl.dead_letters.settling import delete_selected
 
     selection = Selection(ids or (), project, reason, everything=everything).checked()
-    delete_selected(stack_of(ctx), selection, save, yes=yes)
+    delete_selected(
+        stack_of(ctx), selection, save, skip_numbered=skip_numbered, yes=yes
+    )

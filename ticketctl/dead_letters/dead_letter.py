@@ -5,6 +5,7 @@ reason in its message attributes; one that SQS moved has none.
 """
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from ticket_numbering.contract.attributes import (
     ERROR_MESSAGE,
     ERROR_TYPE,
     REASON_ATTRIBUTES,
+    SENT_TIMESTAMP,
 )
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
@@ -22,6 +24,8 @@ from ticketctl.dead_letters import POISON
 
 _MOVED: Final = "DeadLetterQueueSourceArn"
 """What SQS sets when it moves a message itself; ReceiveMessage API."""
+
+_MILLISECONDS: Final = re.compile("[0-9]{1,14}")
 
 Attributes = Mapping[str, Mapping[str, Any]]
 
@@ -84,8 +88,13 @@ class DeadLetter:
     @property
     def sent_at(self) -> datetime | None:
         """The time when the worker sent it, or the producer, if SQS moved it."""
-        stamp = self.system.get("SentTimestamp")
-        return datetime.fromtimestamp(int(stamp) / 1000, UTC) if stamp else None
+        return _time(self.system.get("SentTimestamp"))
+
+    @property
+    def first_sent_at(self) -> datetime | None:
+        """The earliest known time of a sending, which a redrive carries on."""
+        known = (self.sent_at, _time(self._attribute(SENT_TIMESTAMP)))
+        return min(filter(None, known), default=None)
 
     @property
     def own_attributes(self) -> Attributes:
@@ -122,6 +131,13 @@ class DeadLetter:
     def _field(self, name: str) -> str | None:
         value = read_fields(self.body).get(name)
         return value if isinstance(value, str) else None
+
+
+def _time(stamp: str | None) -> datetime | None:
+    """Read milliseconds of the epoch; None if they are none, as a producer's can be."""
+    if stamp is None or not _MILLISECONDS.fullmatch(stamp):
+        return None
+    return datetime.fromtimestamp(int(stamp) / 1000, UTC)
 
 
 def _text(value: str | bytes) -> str:

@@ -2,16 +2,22 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.contract.attributes import is_fifo
+from ticket_numbering.contract.attributes import (
+    SENT_TIMESTAMP,
+    is_fifo,
+    text_attribute,
+)
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.queues import GROUP_ID, NO_GROUP
 from ticketctl.aws.stack import System
-from ticketctl.cli.output import console, counted, program, remark, visible
+from ticketctl.cli.output import console, counted, program, remark, utc, visible
+from ticketctl.cli.pages import docs
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
@@ -25,16 +31,40 @@ _UNKNOWN_OPERATION: Final = frozenset(
 
 _PREVIEW: Final = 100
 
+_MARGIN: Final = timedelta(days=8)
+"""Two lives of a message on the create-ticket queue: the one that a redrive begins, and
+the one before SQS moved it, of which a FIFO queue forgets the beginning."""
+
+_MAX_ATTRIBUTES: Final = 10  # Of a message; SQS quotas.
+
 
 def redrive_selected(
-    stack: System, selection: Selection, rate: int | None, *, yes: bool
-) -> None:
-    """Send the selected dead letters back, once a person agrees."""
-    is_all = selection.everything
-    found = select(stack, selection, _PREVIEW if is_all else None)
+    stack: System,
+    selection: Selection,
+    rate: int | None,
+    retention_days: int,
+    *,
+    yes: bool,
+) -> bool:
+    """Send the selected dead letters back, once a person agrees.
+
+    Args:
+        stack: The stack.
+        selection: The selected dead letters.
+        rate: Messages a second at most, where SQS moves all of them itself.
+        retention_days: The retention of keys; 0 stands for ever.
+        yes: Whether nobody is asked.
+
+    Returns:
+        False if one stays, because it may outlive its key.
+    """
+    # SQS would not carry the time of the first sending, which counts if keys expire.
+    is_all = selection.everything and not retention_days
+    selected = select(stack, selection, _PREVIEW if is_all else None)
+    found = [one for one in selected if not outlives_its_key(one, retention_days)]
     if not found:
         console().print("nothing to redrive")
-        return
+        return not selected
     warn_of_poison(found)
     chosen = "all dead letters" if is_all else counted(len(found), "dead letter")
     counts = Counter(dead_letter.reason for dead_letter in found).most_common()
@@ -42,12 +72,34 @@ def redrive_selected(
     confirm(f"Redrive {chosen}: {reasons}?", yes=yes)
     if is_all:
         if move_all(stack, rate):
-            return
-        found = select(stack, selection)
-    console().print(f"dead letters redriven: {resend(stack, found)}")
+            return True
+        found = selected = select(stack, selection)
+    done = resend(stack, found, retention_days)
+    console().print(f"dead letters redriven: {done}")
+    return len(found) == len(selected)
 
 
-def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
+def outlives_its_key(dead_letter: DeadLetter, retention_days: int) -> bool:
+    """Tell whether a request can come to the worker when its key is gone, and say so.
+
+    A message that the worker refused has no number, so it can get no second one.
+    """
+    first = dead_letter.first_sent_at
+    if not (retention_days and first) or dead_letter.error_type:
+        return False
+    if first + timedelta(days=retention_days) - _MARGIN > datetime.now(UTC):
+        return False
+    remark(
+        f"{dead_letter.message_id}: first sent {utc(first)}, and keys are kept for "
+        f"{retention_days} days: it could get a second number, so it stays; see "
+        f"{docs()}operations.md#dead-letters"
+    )
+    return True
+
+
+def resend(
+    stack: System, dead_letters: Sequence[DeadLetter], retention_days: int
+) -> int:
     """Send the successor of each dead letter, then delete the dead letter.
 
     Interrupted between the two, the message is there twice: the worker answers the
@@ -59,18 +111,28 @@ def resend(stack: System, dead_letters: Sequence[DeadLetter]) -> int:
     return delete_dead_letters(
         stack,
         dead_letters,
-        lambda found: sqs.send_message(QueueUrl=url, **successor(found, fifo=fifo)),
+        lambda found: sqs.send_message(
+            QueueUrl=url,
+            **successor(found, fifo=fifo, keys_expire=bool(retention_days)),
+        ),
     )
 
 
-def successor(dead_letter: DeadLetter, *, fifo: bool) -> dict[str, Any]:
+def successor(
+    dead_letter: DeadLetter, *, fifo: bool, keys_expire: bool = False
+) -> dict[str, Any]:
     """Return the message to send: the body and the producer's attributes.
 
     On a FIFO queue it has a deduplication id of its own, so that SQS does not drop it
-    as a repeat.
+    as a repeat. If keys expire, it carries the time of the first sending.
     """
     message: dict[str, Any] = {"MessageBody": dead_letter.body}
-    if attributes := dead_letter.own_attributes:
+    attributes = {**dead_letter.own_attributes}
+    first = dead_letter.first_sent_at
+    if keys_expire and first and len(attributes) < _MAX_ATTRIBUTES:
+        stamp = str(int(first.timestamp() * 1000))
+        attributes[SENT_TIMESTAMP] = text_attribute(stamp)
+    if attributes:
         message["MessageAttributes"] = attributes
     group = dead_letter.project_id or dead_letter.system.get("MessageGroupId", "")
     if GROUP_ID.fullmatch(group):

@@ -31,27 +31,40 @@ from ticketctl.cli.output import (
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
-from ticketctl.dead_letters.redrive import resend
+from ticketctl.dead_letters.redrive import outlives_its_key, resend
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import print_table
 from ticketctl.files.whole_file import whole_file
 
 _SHOWN: Final = 20
 
+_NOT_DONE: Final = (
+    "nothing was done: a number may lack its announcement, which "
+    f"`{program} dead-letters redrive` makes up for"
+)
+
 
 def delete_selected(
-    stack: System, selection: Selection, save: Path | None, *, yes: bool
+    stack: System,
+    selection: Selection,
+    save: Path | None,
+    *,
+    skip_numbered: bool,
+    yes: bool,
 ) -> None:
     """Delete the selected dead letters, once a person agrees and they are saved.
 
     Raises:
-        InputError: Some have a number, or cannot be saved.
+        InputError: Some have a number and are not skipped, or cannot be saved.
     """
     found = select(stack, selection)
+    if numbered := _numbered(stack, found):
+        if not skip_numbered:
+            raise InputError(f"{_NOT_DONE}; --skip-numbered deletes the others")
+        found = [one for one in found if one.message_id not in numbered]
     if not found:
         console().print("nothing to delete")
         return
-    _refuse_numbered(stack, found)
     if not yes:
         print_table(notes(), found[:_SHOWN])
     kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
@@ -61,8 +74,14 @@ def delete_selected(
     console().print(f"dead letters deleted: {delete_dead_letters(stack, found)}")
 
 
-def edit_dead_letter(
-    stack: System, message_id: str, file: TextIO, save: Path | None, *, yes: bool
+def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
+    stack: System,
+    message_id: str,
+    file: TextIO,
+    save: Path | None,
+    retention_days: int,
+    *,
+    yes: bool,
 ) -> None:
     """Send a file's body in place of a dead letter's, which is printed or saved first.
 
@@ -70,12 +89,13 @@ def edit_dead_letter(
 
     Raises:
         InputError: It or the new body has a number, the new body is unchanged, or the
-            worker would refuse it.
+            worker would refuse it; or it is the same request, and may outlive its key.
         CloudError: The dead letter is gone, or could not be sent or deleted.
     """
     [dead_letter] = select(stack, Selection([message_id]))
     limits = limits_of(stack)
-    _refuse_numbered(stack, [dead_letter])
+    if _numbered(stack, [dead_letter]):
+        raise InputError(_NOT_DONE)
     body, request = _read(file, limits)
     if exact_fields(body) == exact_fields(dead_letter.body):
         raise InputError("nothing was sent: the body is unchanged")
@@ -87,6 +107,8 @@ def edit_dead_letter(
         f"{program} dead-letters delete {dead_letter.message_id}"
     )
     _refuse_number_of(stack, request.key, remedy)
+    if not other and outlives_its_key(dead_letter, retention_days):
+        raise InputError("nothing was sent")
     if other:
         new = _named(*request.key)
         confirm(f"Replace the request {other} by {new}, and delete it?", yes=yes)
@@ -94,7 +116,7 @@ def edit_dead_letter(
         _save_new([dead_letter], save)
     else:
         print_json_line(dead_letter.as_json())
-    resend(stack, [replace(dead_letter, body=body)])
+    resend(stack, [replace(dead_letter, body=body)], retention_days)
     key = request.idempotency_key
     console().print(f"sent with the idempotency key {key}", markup=False)
 
@@ -138,8 +160,8 @@ def _named(project_id: object, key: object) -> str:
     return visible(f"{key or '-'} of {project_id or '-'}")
 
 
-def _refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
-    """Refuse dead letters if some have a number, and print those."""
+def _numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> set[str]:
+    """Print the dead letters that have a number, and return their message ids."""
     keys = [CreateTicket.key_of(one.body) for one in dead_letters]
     records = records_of(stack, filter(None, keys))
     numbered = [
@@ -152,11 +174,7 @@ def _refuse_numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> None:
             f"{dead_letter.message_id}: has {dead_letter.project_id}-"
             f"{record.get(NUMBER, '?')}, perhaps not announced"
         )
-    if numbered:
-        raise InputError(
-            "nothing was done: a number may lack its announcement, which "
-            f"`{program} dead-letters redrive` makes up for"
-        )
+    return {dead_letter.message_id for dead_letter, _ in numbered}
 
 
 def _refuse_number_of(stack: System, key: RequestKey, remedy: str) -> None:

@@ -3,6 +3,7 @@
 import json
 import stat
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -124,6 +125,52 @@ class TestSuccessor:
         first, second = (successor(found, fifo=True) for _ in range(2))
 
         assert first["MessageDeduplicationId"] != second["MessageDeduplicationId"]
+
+
+class TestKeysExpire:
+    """No redrive leads to a second number."""
+
+    @pytest.mark.parametrize(
+        ("days", "goes"), [(31, True), (33, False)], ids=["in time", "too old"]
+    )
+    def test_dead_letter_goes_when_its_key_outlives_two_lives_on_the_queue(
+        self, stage: Stage, days: int, *, goes: bool
+    ) -> None:
+        stage.controls.parameters["IdempotencyRetentionDays"] = "40"
+        past = datetime.now(UTC) - timedelta(days=days)
+        stamp = str(int(past.timestamp() * 1000))
+        stage.bury(dead_letter(SentTimestamp=stamp))
+
+        ended = redrive(stage, "--project", "PROJ")
+
+        arrived = stage.services.queues["source"].arrived
+        assert len(arrived) == goes
+        assert ended.status == (Status.OK if goes else Status.FOUND)
+        carried = {"SentTimestamp": text_attribute(stamp)}
+        assert all(carried.items() <= one.attributes.items() for one in arrived)
+
+    def test_time_of_the_first_sending_is_added_when_there_is_room(
+        self, stage: Stage
+    ) -> None:
+        stage.controls.parameters["IdempotencyRetentionDays"] = "40"
+        full = {f"a{number}": "x" for number in range(10)}
+        stage.bury(dead_letter(), dead_letter("FULL", **full))
+
+        redrive(stage, "--all")
+
+        assert not stage.services.sqs.requests["start_message_move_task"]
+        names = [{*one.attributes} for one in stage.services.queues["source"].arrived]
+        assert names == [{"SentTimestamp"}, {*full}]
+
+    def test_refused_message_goes_at_any_age_for_it_has_no_number(
+        self, stage: Stage
+    ) -> None:
+        stage.controls.parameters["IdempotencyRetentionDays"] = "40"
+        stage.bury(dead_letter(ErrorType="InvalidMessageError", SentTimestamp="1"))
+
+        redrive(stage, "--all")
+
+        assert stage.left == []
 
 
 class TestAll:
