@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
-from ticket_numbering.contract.field_types import timestamp
+from ticket_numbering.contract.field_types import moment_of, timestamp
 from ticketctl.audit.heads import Head, check_heads, heads_of
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
@@ -39,6 +39,8 @@ class ProjectAudit:
     """The first and the last number of each segment without a chain."""
     lost: Sequence[int] = ()
     """The numbers of lost tickets."""
+    newest: datetime | None = None
+    """The date of the last ticket, before which no chained one is dated later."""
     ends: Sequence[int] = ()
     """The last ticket of each segment of the chain, or of a part of one."""
 
@@ -155,5 +157,6 @@ def _projects(
             findings=(*absent, *gaps, *wrong),
             unchained=numbers.unchained(name),
             lost=numbers.lost(name),
+            newest=moment_of(reading.chains[name].before.assigned_at),
             ends=numbers.ends(name),
         )

@@ -1,6 +1,7 @@
 """Prints the result of an audit, for people or as JSON."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from rich.table import Table
@@ -17,6 +18,9 @@ from ticketctl.cli.output import (
     visible,
 )
 from ticketctl.ledger.findings import shown_range
+
+_CLOCKS_DIFFER: Final = timedelta(minutes=1)
+"""Of machines that keep time over the network."""
 
 _MAX_ROWS: Final = 50
 """Clean projects in the table; those with findings are all shown."""
@@ -127,7 +131,22 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
             for number in project.lost
         ],
     )
+    yield from _named(
+        "dated ahead of this machine's clock, so that or a worker's is wrong",
+        [
+            f"{visible(project.project_id)}-{project.last} by {ahead}"
+            for project in report.projects
+            if (ahead := _ahead(project.newest, report.ended))
+        ],
+    )
     yield from _extent(reading.plan)
+
+
+def _ahead(newest: datetime | None, now: datetime) -> timedelta | None:
+    """Return by how much, in seconds, a date is ahead, if clocks in order never are."""
+    if newest is None or newest - now <= _CLOCKS_DIFFER:
+        return None
+    return timedelta(seconds=round((newest - now).total_seconds()))
 
 
 def _extent(plan: AuditPlan) -> Iterator[str]:
@@ -176,5 +195,6 @@ def _project_json(project: ProjectAudit) -> dict[str, Any]:
         "gaps": [[*ends] for ends in project.gaps],
         "unchained": [[*ends] for ends in project.unchained],
         "lost": [*project.lost],
+        "newest": project.newest and utc(project.newest),
         "findings": len(project.findings),
     }

@@ -33,12 +33,14 @@ from tests.support.seed_items import (
 from tests.support.steps import Steps
 from tests.support.transcripts import FOLDER
 from ticket_numbering.contract.dynamodb_items import ERASED, EXTERNAL, VOIDED
+from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_checked, audit_tables
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import utc
 from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.chain import ERASED_TITLE
 from ticketctl.ledger.database import Numbers
@@ -413,6 +415,31 @@ class TestReport:
         shown = (FOLDER / "audit.txt").read_text(encoding="utf-8")
 
         assert f": {kind}: " in shown
+
+
+def test_tickets_dated_ahead_of_this_clock_are_named(
+    steps: Steps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A clock of the network's time is right within a minute."""
+    now = datetime.now(UTC)
+    for project_id, ahead in (("A", 3600), ("B", 30), ("C", -3600)):
+        date = timestamp(now + timedelta(seconds=ahead))
+        steps.put(
+            ticket_item(project_id, 1, "k", assigned_at=date),
+            key_item(project_id, 1, "k", assigned_at=date),
+        )
+
+    report = audited(steps)
+    print_report(report, "here")
+
+    assert report.is_clean
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.search(
+        r"dated ahead of this machine's clock[^:]*: A-1 by [01]:\d\d", said
+    )
+    assert said.count(" by ") == 1
+    projects = report_json(report, "here")["projects"]
+    assert projects[2]["newest"] == utc(now - timedelta(hours=1))
 
 
 def test_audit_says_how_far_it_is_of_about_how_much(steps: Steps) -> None:
