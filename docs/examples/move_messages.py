@@ -21,7 +21,7 @@ def client_of(queue_url: str) -> Any:
 
 def move(old: Any, old_url: str, new: Any, new_url: str) -> None:
     """Send each message to the new queue, in its group, then delete it."""
-    fifo = new_url.endswith(".fifo")
+    fifo, moved = new_url.endswith(".fifo"), 0
     while messages := old.receive_message(
         QueueUrl=old_url, AttributeNames=["MessageGroupId"], WaitTimeSeconds=2
     ).get("Messages"):
@@ -36,8 +36,12 @@ def move(old: Any, old_url: str, new: Any, new_url: str) -> None:
             )
             handle = message["ReceiptHandle"]
             old.delete_message(QueueUrl=old_url, ReceiptHandle=handle)
+        moved += len(messages)
+        print(f"moved: {moved}", flush=True)
 
 
 if __name__ == "__main__":
     old_url, new_url = sys.argv[1:]
+    if old_url == new_url:
+        sys.exit("both are the same queue: it would never end")
     move(client_of(old_url), old_url, client_of(new_url), new_url)

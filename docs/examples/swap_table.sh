@@ -6,7 +6,7 @@
 #
 # It deletes the table in that place after the backup of TABLE is available, and restores the backup there. TABLE and
 # the backups, whose ARNs it prints, stay. After an error or Ctrl-C run it again: it goes on, and never deletes what
-# came from TABLE. It needs the variables of docs/on-call.md, and a stopped worker.
+# came from TABLE. It needs the variables of docs/on-call.md, `ticketctl`, and a stopped worker.
 
 set -eu
 export AWS_PAGER=
@@ -17,12 +17,9 @@ table=${table##*/}
 # So begins the name of a restored table whose variable is not set in this shell.
 case $table in -*) echo "$table is no table: set the variable before it" >&2 && exit 1 ;; esac
 
-# Each mapping that invokes the function counts, whatever its queue and its qualifier.
-function=:function:${WORKER_FUNCTION_NAME:?}
-states=$(aws lambda list-event-source-mappings --query "EventSourceMappings[?ends_with(FunctionArn,'$function')||contains(FunctionArn,'$function:')].State" --output text)
-for state in ${states:-unknown}; do
-    [ "$state" = Disabled ] || { echo "first stop the worker (ticketctl stop): its mappings are $states" >&2 && exit 1; }
-done
+# Each mapping that invokes the function counts, whatever its queue, and all that is in flight.
+state=$(ticketctl status) || : # Status 3: a service that it does not need here, or the worker's state is unknown.
+echo "$state" | grep -q '^the worker is stopped: ' || { echo "first stop the worker: ticketctl stop" >&2 && exit 1; }
 
 # An error is none of the table: it must not look as if nothing were there.
 look() {
@@ -46,7 +43,7 @@ if [ -z "$table" ] || [ "${found##*/}" != "$table" ]; then
         if [ "$items" = with-items ]; then
             back_up "$place"
         else
-            count=$(aws dynamodb scan --table-name "$place" --consistent-read --select COUNT --query Count --output text)
+            count=$(aws dynamodb scan --table-name "$place" --consistent-read --select COUNT --limit 1 --query Count --output text)
             [ "$count" = 0 ] || { echo "$place is not empty: it stays" >&2 && exit 1; }
         fi
     fi

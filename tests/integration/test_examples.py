@@ -43,3 +43,18 @@ def test_example_ends_without_a_traceback_when_ctrl_c_comes(command: list[str]) 
                 _, shown = program.communicate()
 
     assert (program.returncode, shown) == (130, "")
+
+
+def test_messages_are_not_moved_to_the_queue_where_they_are() -> None:
+    """Each would come back, and the program would never end."""
+    queue_url = "https://sqs.invalid/1/requests"
+
+    ended = subprocess.run(  # noqa: S603 - our own example.
+        [sys.executable, EXAMPLES / "move_messages.py", queue_url, queue_url],
+        stderr=subprocess.PIPE,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+
+    assert (ended.returncode, "same queue" in ended.stderr) == (1, True)
