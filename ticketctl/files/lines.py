@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ticket_numbering.contract.json_body import MAX_DIGITS
+from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import remark, visible
@@ -14,7 +14,7 @@ STANDARD_INPUT: Final = "-"
 NUMBERS: Final = {"max_number", "number"}
 """Fields that hold a whole number, which a file may have as a text."""
 
-_WHOLE: Final = re.compile(rf"0*([0-9]{{1,{MAX_DIGITS}}})(?:\.0)?")
+_WHOLE: Final = re.compile(rf"0*([0-9]{{1,{len(str(MAX_NUMBER))}}})(?:\.0)?")
 _NAME_WIDTH: Final = 64
 
 MOST_PROBLEMS: Final = 20

@@ -33,6 +33,8 @@ OPTIONAL: Final[Mapping[str, Any]] = {
 }
 """The optional fields and their defaults: of version 1, for no default may change."""
 MAX_BODY_BYTES: Final = 256 * 1024
+MAX_NAMES: Final = 100
+"""Of the body's object; a page of the producers says so."""
 MAX_DIGITS: Final = 16
 """Of a whole number; Python refuses to read one of thousands."""
 
@@ -126,6 +128,8 @@ def fault_of(body: str) -> Fault | None:
 
 def _fault(given: Fields) -> Fault:
     """Return the first wrong field, in the order of the contract, and why it is."""
+    if len(given) > MAX_NAMES:
+        return "body", "too_many"
     if any(members <= given.keys() for members in ENVELOPES):
         return "body", "envelope"
     if not all(map(_is_unicode, given)):

@@ -38,6 +38,11 @@ class PoisonMessageError(TicketNumberingError):
     """
 
     reason: Reason = Reason.PATTERN
+    key: tuple[str, str] | None = None
+    """The project and idempotency key of a body, if they can be read.
+
+    Set where it is read, because a second time could take as long.
+    """
 
     def __init__(
         self, message: str, field: str = "body", reason: Reason | None = None

@@ -1,7 +1,11 @@
 """JSON as a contract reads it: one object, no name twice, a clear reason if not."""
 
+import gc
 import json
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -11,8 +15,8 @@ from ticket_numbering.contract.reasons import Reason
 
 MAX_REPORTED_NAME: Final = 64
 MAX_REPORTED_PROBLEMS: Final = 3
-MAX_DIGITS: Final = 16
-"""Of the highest number of the contract."""
+MAX_NAMES: Final = 100
+"""Twice what a valid object can have; each wrong one is a problem of its own."""
 
 _ENVELOPES: Final = {
     ("Type", "TopicArn"): "the envelope of SNS: set RawMessageDelivery on the "
@@ -49,7 +53,7 @@ def json_object(body: str) -> dict[str, Any]:
     if body.startswith("\ufeff"):
         raise not_json("starts with a byte-order mark")
     try:
-        parsed: Any = json.loads(body, object_pairs_hook=_unique, parse_int=_number)
+        parsed = _read(body)
     except json.JSONDecodeError as error:
         raise not_json(f"not JSON: {error}") from error
     except RecursionError as error:
@@ -75,18 +79,47 @@ def refuse_envelope(fields: Mapping[str, Any]) -> None:
             raise InvalidMessageError(f"body: {remedy}", reason=Reason.ENVELOPE)
 
 
-def _number(digits: str) -> int | float:
-    """Read a whole number; int() refuses one of 5,000 digits, which its field does."""
-    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
+def refuse_many_names(fields: Mapping[str, Any]) -> None:
+    """Refuse an object of so many names that naming its problems would take long.
+
+    Raises:
+        InvalidMessageError: It is one; its project and key can be read all the same.
+    """
+    if len(fields) > MAX_NAMES:
+        problem = f"body: must have at most {MAX_NAMES} names"
+        raise InvalidMessageError(problem, reason=Reason.TOO_MANY)
+
+
+def _read(body: str) -> Any:
+    """Read JSON; a number of thousands of digits, which int() refuses, as a float."""
+    read = partial(json.loads, body, object_pairs_hook=_unique)
+    with _without_collector():
+        try:
+            return read()
+        except json.JSONDecodeError:
+            raise
+        except ValueError:
+            return read(parse_int=float)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Spare the garbage collector what has no cycles: it would triple the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in fields:
-            problem = f"{shown(name)}: appears more than once"
-            raise InvalidMessageError(problem, reason=Reason.REPEATED_NAME)
-        fields[name] = value
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        problem = f"{shown(name)}: appears more than once"
+        raise InvalidMessageError(problem, reason=Reason.REPEATED_NAME)
     return fields
 
 
@@ -100,8 +133,8 @@ def shown(name: str) -> str:
 def problems(error: ValidationError) -> str:
     """Name the fields and their faults, without repeating their values."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    listed = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in found]
-    del listed[MAX_REPORTED_PROBLEMS:]
+    first = found[:MAX_REPORTED_PROBLEMS]
+    listed = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in first]
     more = len(found) - len(listed)
     return "; ".join(listed) + (f"; and {more} more" if more else "")
 

@@ -34,6 +34,7 @@ from ticket_numbering.contract.json_body import (
     json_object,
     problems,
     refuse_envelope,
+    refuse_many_names,
 )
 
 MAX_BODY_BYTES: Final = 256 * 1024
@@ -174,8 +175,19 @@ class CreateTicket(BaseModel):
         size = len(body.encode(errors="surrogatepass"))
         if size > MAX_BODY_BYTES:
             problem = f"body: {size} bytes, at most {MAX_BODY_BYTES} are allowed"
-            raise TicketTooLargeError(problem)
+            error = TicketTooLargeError(problem)
+            error.key = cls.key_of(body)
+            raise error
         fields = json_object(body)
+        try:
+            return cls._of(fields)
+        except InvalidMessageError as invalid:
+            invalid.key = _key_in(fields)
+            raise
+
+    @classmethod
+    def _of(cls, fields: Mapping[str, Any]) -> "CreateTicket":
+        refuse_many_names(fields)
         try:
             return cls.model_validate(fields)
         except ValidationError as error:
@@ -187,13 +199,16 @@ class CreateTicket(BaseModel):
     def key_of(cls, body: str) -> RequestKey | None:
         """Return the key of any body that holds one, valid as a request or not."""
         try:
-            fields = json_object(body)
+            return _key_in(json_object(body))
         except InvalidMessageError:
             return None
-        project_id, key = fields.get("project_id"), fields.get("idempotency_key")
-        if is_project_id(project_id) and is_idempotency_key(key):
-            return RequestKey(project_id, key)
-        return None
+
+
+def _key_in(fields: Mapping[str, Any]) -> RequestKey | None:
+    project_id, key = fields.get("project_id"), fields.get("idempotency_key")
+    if is_project_id(project_id) and is_idempotency_key(key):
+        return RequestKey(project_id, key)
+    return None
 
 
 CONTENT_DEFAULTS: Final = {

@@ -12,7 +12,7 @@ from ticket_numbering.contract.events import (
     TicketNumberAssigned,
     TicketRefused,
 )
-from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.messages import Assignment, RequestKey
 from ticket_numbering.worker.results import (
     Numbered,
     Pending,
@@ -58,8 +58,7 @@ class Events:
     def of_refusal(self, result: Refused | Poison) -> TicketRefused | None:
         """Return the event of a refusal; None if project or key cannot be read."""
         record, error = result.record, result.error
-        request = result.request
-        key = request.key if request else CreateTicket.key_of(record.body or "")
+        key = _key_of(result)
         if key is None:
             return None
         refused = RefusedRequest(
@@ -72,6 +71,13 @@ class Events:
             sent_at=record.sent_time,
         )
         return TicketRefused.of(refused, source=self.source)
+
+
+def _key_of(result: Refused | Poison) -> RequestKey | None:
+    if result.request:
+        return result.request.key
+    key = result.error.key if isinstance(result, Poison) else None
+    return RequestKey(*key) if key else None
 
 
 def announcements(results: Iterable[Result]) -> dict[str, Envelope]:

@@ -19,6 +19,7 @@ from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET,
 from ticket_numbering.contract.dynamodb_items import ERASED, ticket_item
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
 from ticket_numbering.contract.events import AssignedTicket
+from ticket_numbering.contract.json_body import MAX_NAMES
 from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
     CreateTicket,
@@ -153,14 +154,14 @@ class TestRefused:
 
     @pytest.mark.timeout(120)
     def test_parse_counts_the_problems_that_it_does_not_list(self) -> None:
-        """A body with thousands of problems has a reason of one line all the same."""
-        unknown = dict.fromkeys((f"{number:05}" for number in range(20_000)), 1)
+        """A body with many problems has a reason of one line all the same."""
+        unknown = dict.fromkeys((f"{number:05}" for number in range(MAX_NAMES)), 1)
 
         reason = refusal(json.dumps(unknown))
 
         assert reason == (
             "project_id: Field required; idempotency_key: Field required; "
-            "title: Field required; and 20000 more"
+            "title: Field required; and 100 more"
         )
 
     @pytest.mark.parametrize(
