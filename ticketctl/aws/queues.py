@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ticket_numbering.contract.attributes import SOURCE_MESSAGE_ID
+from ticketctl.aws.aws_errors import AWS_ERRORS
 from ticketctl.aws.stack import System
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import counted, remark
@@ -119,16 +120,22 @@ class Receiver:
         return {one: said.get(one, {}) for one in message_ids if one in self.receipts}
 
     def give_back(self) -> None:
-        """Make the received messages visible to others at once."""
+        """Make the received messages visible to others at once.
+
+        What fails is no failure of the command: they are visible again in a minute.
+        """
         handles, still_hidden = iter(self.receipts.values()), 0
         while batch := [*islice(handles, MAX_ENTRIES)]:
-            answer = self.sqs.change_message_visibility_batch(
-                QueueUrl=self.queue_url,
-                Entries=[
-                    {"Id": str(place), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-                    for place, handle in enumerate(batch)
-                ],
-            )
+            entries = [
+                {"Id": str(place), "ReceiptHandle": handle, "VisibilityTimeout": 0}
+                for place, handle in enumerate(batch)
+            ]
+            try:
+                answer = self.sqs.change_message_visibility_batch(
+                    QueueUrl=self.queue_url, Entries=entries
+                )
+            except AWS_ERRORS:
+                answer = {"Failed": entries}
             still_hidden += len(answer.get("Failed", []))
         if still_hidden:
             remark(

@@ -62,6 +62,7 @@ def variables(stack: LocalStack) -> dict[str, str]:
         "AWS_SECRET_ACCESS_KEY": OWNER.secret_key,
         "AWS_REGION": stack.region,
         "AWS_DEFAULT_REGION": stack.region,
+        "AWS_PAGER": "",
         "TICKETCTL_STACK": stack.name,
     }
 

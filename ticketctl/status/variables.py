@@ -18,8 +18,11 @@ _STRONGER_THAN_A_PROFILE: Final = (
 )
 """The variables that boto3 looks at before `AWS_PROFILE`."""
 
-_WITH_THE_STACK: Final = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE")
-"""The variables that lead to a stack, and that a shell can have of its own."""
+_PAGER: Final = "AWS_PAGER"
+"""Empty, or version 2 of the AWS CLI waits for a key in the middle of a block."""
+
+_WITH_THE_STACK: Final = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", _PAGER)
+"""The variables that go with a stack, and that a shell can have of its own."""
 
 
 def shell_lines(
@@ -29,13 +32,14 @@ def shell_lines(
 
     Region and profile go with its name, which several accounts and Regions can have;
     the profile is None if the stack was found without one. When the shell forgets the
-    stack, its own Region and profile come back.
+    stack, its own Region, profile and pager come back.
     """
     values = {**stack.parameters, **stack.outputs}
     names = (*NEEDED_OUTPUTS, *LATER_OUTPUTS, *PARAMETERS)
     named = {variable_of(name): values[name] for name in names if name in values}
     named["TICKETCTL_STACK"] = stack.name
     named |= {"AWS_REGION": stack.region, "AWS_DEFAULT_REGION": stack.region}
+    named[_PAGER] = ""
     if profile:
         yield " ".join(["unset", *_STRONGER_THAN_A_PROFILE])
         named["AWS_PROFILE"] = profile

@@ -6,14 +6,16 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_hex
+from types import TracebackType
 from typing import Any, Final
 from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ticketctl.aws.announcements import Announcement, line_of, read_announcement
-from ticketctl.aws.aws_errors import explained, is_not_there, is_refused
+from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_not_there, is_refused
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import System
 from ticketctl.aws.topic import create_queue, subscribe_queue
@@ -105,10 +107,35 @@ def temporary_queue(stack: System) -> Iterator[str]:
         stack, name, MessageRetentionPeriod=str(_RETENTION_SECONDS)
     )
     with ExitStack() as end:  # Each of them, whatever becomes of the other.
-        end.callback(_delete_queue, stack, queue_url)
+        by_hand = f"aws sqs delete-queue --queue-url {queue_url}"
+        remove = partial(_delete_queue, stack, queue_url)
+        end.push(partial(_remove_at_end, remove, by_hand))
         time.sleep(_USABLE_AFTER_SECONDS)
-        end.callback(_unsubscribe, stack, subscribe_queue(stack, queue_arn))
+        arn = subscribe_queue(stack, queue_arn)
+        by_hand = f"aws sns unsubscribe --subscription-arn {arn}"
+        remove = partial(_unsubscribe, stack, arn)
+        end.push(partial(_remove_at_end, remove, by_hand))
         yield queue_url
+
+
+def _remove_at_end(
+    remove: Callable[[], None],
+    by_hand: str,
+    _: type[BaseException] | None,
+    failure: BaseException | None,
+    __: TracebackType | None,
+) -> None:
+    """Remove a thing, or say how a person does.
+
+    The first failure is the one to know of: it may be why nothing can be removed, such
+    as a credential that has expired.
+    """
+    try:
+        remove()
+    except AWS_ERRORS:
+        remark(f"left behind; this removes it: {by_hand}")
+        if not isinstance(failure, AWS_ERRORS):
+            raise
 
 
 def name_start(stack: System) -> str:

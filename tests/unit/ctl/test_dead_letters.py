@@ -10,9 +10,10 @@ from botocore.stub import Stubber
 
 from operators.model_services import InTurn, ModelServices
 from simulation.aws.faults import Fault
-from tests.support.canned_aws import aws_client
+from tests.support.canned_aws import aws_client, client_error, failing
 from tests.support.stage import Stage, dead_letter, dead_letters
 from ticketctl.aws.queues import MAX_ENTRIES, RECEIVED_TOO_OFTEN, Received, Receiver
+from ticketctl.cli.errors import Status
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import DeadLetterQueue, dead_letter_queue
 from ticketctl.dead_letters.views import age
@@ -66,6 +67,18 @@ class TestVisibility:
         assert receiver.receive() == []
         assert services.queues["dead"].messages["dead-1"].receives == 2
         assert receiver.receipts["dead-1"] == "dead-1"
+
+    def test_first_failure_is_shown_when_credentials_expire(self, stage: Stage) -> None:
+        """Nor can the command give back what it has received."""
+        stage.bury(*dead_letters(25))
+        stage.before("receive_message", int, failing(client_error("First")))
+        expired = failing(client_error("ExpiredToken"))
+        stage.before("change_message_visibility_batch", expired)
+
+        ended = stage.call("dead-letters", "list")
+
+        assert "hidden for up to 60 s: 10 messages" in ended.err
+        assert ("(First)" in ended.err, ended.status) == (True, Status.CLOUD)
 
     def test_command_says_so_when_an_answer_of_200_names_failures(
         self, stage: Stage

@@ -52,6 +52,7 @@ SHOWN: Mapping[str, str] = {
     "TICKETS_TABLE_NAME": "tickets",
     "AWS_REGION": "eu-west-1",
     "AWS_DEFAULT_REGION": "eu-west-1",
+    "AWS_PAGER": "",
 }
 
 
@@ -61,7 +62,8 @@ def test_variable_has_its_value_whatever_characters_it_has(
 ) -> None:
     program(tmp_path, printed(stage))
 
-    said = shell(tmp_path, LINE, f'printf %s "${name}"', AWS_REGION="elsewhere")
+    own = {"AWS_REGION": "elsewhere", "AWS_PAGER": "less"}
+    said = shell(tmp_path, LINE, f'printf %s "${name}"', **own)
 
     assert said == SHOWN[name]
 

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from operators.model_services import ModelServices
 from simulation.aws.errors import ServiceError
-from tests.support.canned_aws import client_error
+from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import canned_stack
 from ticketctl.aws.announcements import line_of, read_announcement
 from ticketctl.aws.queues import Received, take
@@ -137,6 +137,30 @@ class TestTemporaryQueue:
 
         assert services.sqs.requests["create_queue"]
         assert services.queues == others
+
+    @pytest.mark.parametrize(
+        "first", [True, False], ids=["in the middle", "at the end"]
+    )
+    def test_first_failure_is_raised_and_the_rest_named_when_credentials_expire(
+        self, capsys: pytest.CaptureFixture[str], *, first: bool
+    ) -> None:
+        services = ModelServices()
+        stack = stack_on(services)
+        expired = failing(client_error("ExpiredToken"))
+        services.sns.before["unsubscribe"] = [lambda: None, expired]
+        services.sqs.before["delete_queue"] = [expired]
+        act = failing(client_error("Receiving")) if first else int
+
+        with (
+            pytest.raises(ClientError, match="Receiving" if first else "Expired"),
+            temporary_queue(stack) as queue_url,
+        ):
+            act()
+
+        [arn] = services.subscriptions
+        said = capsys.readouterr().err
+        assert f"unsubscribe --subscription-arn {arn}\n" in said
+        assert f"delete-queue --queue-url {queue_url}\n" in said
 
     @pytest.mark.parametrize("length", [1, 57, 128])
     def test_name_fits_when_the_stacks_name_is_long(self, length: int) -> None:
