@@ -85,8 +85,8 @@ REFUSED = {
     ],
     "must be 5 to 500.": [{"MaxReceiveCount": "4"}, {"MaxReceiveCount": "501"}],
     "must be 256 to 10240 MB.": [{"MemorySize": "255"}, {"MemorySize": "10241"}],
-    "must be a regular expression over the characters of project ids, without": [
-        {"AllowedProjects": pattern} for pattern in ("", "WEB#", "x" * 101)
+    "must be a regular expression over the characters of project ids, within": [
+        {"AllowedProjects": pattern} for pattern in ("", "WEB#", "x" * 161)
     ],
     "must be 0 to 12.": [{"NumberPadding": "13"}],
     "must be account ids of 12 digits": [
