@@ -88,8 +88,9 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
                 done = shown(restore.run())
                 said = [f"put back: {done}; refused {restore.refused:,}; not announced"]
         said += restore.commands()
+        is_wrong = restore.refused > 0 or (verify and not restore.is_empty)
     if not (dry_run or verify):
         said.append(f"next: {program} audit, before the worker starts")
     console().print("\n".join(said), markup=False)
-    if restore.refused or (verify and not restore.is_empty):
+    if is_wrong:
         raise typer.Exit(Status.FOUND)

@@ -71,8 +71,7 @@ def difference(own: Item, there: Item) -> str:
         case _, Malformed():
             return "another program's item has this number"
         case Reserved(), Reserved():
-            is_lesser = bool(own.chain) and not there.chain
-            return "it is reserved here without its hash" if is_lesser else ""
+            return ""
         case Ticket(), Reserved():
             return "a lost ticket with another hash has this number"
         case Reserved(), Ticket():

@@ -298,9 +298,19 @@ class Database:
                 kind = ItemKind.IMPORTED
             yield number, kind
 
+    def is_vouched(self, project_id: str) -> bool:
+        """Return whether the tables vouch for something that goes back."""
+        query = (
+            "SELECT number FROM deeds WHERE project_id = ? AND why = '' "
+            "AND form <> '' AND (act = 'check' OR is_witnessed) LIMIT 1"
+        )
+        return bool(self._numbers(query, project_id))
+
     def let_wait(self, project_id: str, number: int) -> None:
-        """Let a number, and all above it, wait."""
-        query = "UPDATE deeds SET why = ? WHERE project_id = ? AND number >= ?"
+        """Let a number, and all that is due above it, wait."""
+        query = (
+            "UPDATE deeds SET why = ? WHERE project_id = ? AND number >= ? AND why = ''"
+        )
         self.sql.execute(query, (WAITS, project_id, number))
 
     def of_key(self, key: RequestKey) -> set[int]:

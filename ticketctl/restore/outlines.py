@@ -29,7 +29,7 @@ def outline_of(database: Database, project_id: str) -> Outline:
     outline.is_whole = _is_whole(database, outline)
     if outline.is_whole:
         return outline
-    is_tied = database.shares(project_id)
+    is_tied = database.shares(project_id) or not database.has_tickets(project_id)
     for number in database.differing(project_id):
         slot = database.slot(project_id, number)
         if slot.own and slot.there:
@@ -37,8 +37,7 @@ def outline_of(database: Database, project_id: str) -> Outline:
             if not agree(slot.own, slot.there):
                 outline.other = number
                 break
-    if not (is_tied or outline.other or _is_tied(database, outline)):
-        outline.refusal = _UNTIED
+    outline.is_tied = is_tied or _goes_on(database, outline)
     return outline
 
 
@@ -65,19 +64,11 @@ def _is_whole(database: Database, outline: Outline) -> bool:
     return True
 
 
-def _is_tied(database: Database, outline: Outline) -> bool:
-    """Return whether the tables' tickets, if there are any, lead to the file's."""
-    project_id, last = outline.project_id, outline.last
-    if not database.has_tickets(project_id):
-        return True
-    there = database.slot(project_id, last).there
-    following = database.slot(project_id, last + 1).own
-    if there and _covers(following, there):
-        return True
-    return any(
-        explains(database.slot(project_id, record.number).own, record)
-        for record in database.records(project_id, is_own=False)
-    )
+def _goes_on(database: Database, outline: Outline) -> bool:
+    """Return whether the file's next ticket covers the hash of the tables' last one."""
+    there = database.slot(outline.project_id, outline.last).there
+    following = database.slot(outline.project_id, outline.last + 1).own
+    return there is not None and _covers(following, there)
 
 
 def _covers(following: Item | None, there: Item) -> bool:
@@ -93,6 +84,10 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
     What a whole file lacks in a project that is empty comes along.
     """
     project_id, last = outline.project_id, outline.last
+    if not (outline.is_whole or outline.is_tied or database.is_vouched(project_id)):
+        outline.refusal = _UNTIED if database.counts(project_id)["due"] else ""
+        database.let_wait(project_id, 0)
+        return
     below: ItemKind | None = None
     at = 0
     if last:

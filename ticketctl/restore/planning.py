@@ -13,7 +13,7 @@ from ticketctl.ledger.findings import Finding, Kind
 from ticketctl.ledger.item import Item, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings, ranges_of
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
-from ticketctl.ledger.sequence import guards_a_seed, is_given_here
+from ticketctl.ledger.sequence import explains_below, guards_a_seed, is_given_here
 from ticketctl.restore.database import Database, Slot
 from ticketctl.restore.deeds import Act, Deed, Form, refused
 from ticketctl.restore.verdicts import Known, Verdicts
@@ -24,6 +24,9 @@ _OF_CONTENT: Final = {
     *(Kind.CHANGED, Kind.NOT_VERIFIABLE, Kind.ERASED_WITH_TEXT, Kind.CHAINED_EXTERNAL),
 }
 """Findings about a ticket's content, from which no record is made."""
+
+OTHER: Final = "it is of another history"
+"""Of a project such numbers are named once."""
 
 
 @dataclass
@@ -39,6 +42,8 @@ class Outline:
     """Whether the tables have nothing of it but a part that a restore put back."""
     other: int = 0
     """The first number of another history; 0 without one."""
+    is_tied: bool = False
+    """Whether a number that both have shows that they are of one history."""
     refusal: str = ""
     """Why nothing of the project goes back."""
     hole: tuple[int, int] | None = None
@@ -159,8 +164,8 @@ class Planner:
     ) -> Deed:
         number, own = slot.number, slot.own
         is_other = bool(outline.other) and number >= outline.other
-        if own and (outline.refusal or is_other):
-            return refused(outline.refusal or "it is of another history")
+        if own and is_other:
+            return refused(OTHER)
         database, project_id = self.database, outline.project_id
         key = own.key if isinstance(own, Ticket) else None
         is_next = above is not None and above.number == number + 1
@@ -179,18 +184,23 @@ class Planner:
             outline.is_whole,
         )
         deed = self.verdicts.deed(known)
-        if deed.form is Form.NONE or is_next or above is None or not slot.there:
+        if deed.form is Form.NONE or is_next or above is None:
             return deed
-        if self._loses_origin(slot, deed):
-            end = slot.there.seed_end
-            reserves = end if end > number + 1 else above.number
-            return replace(deed, reserves=reserves)
-        return deed
+        return replace(deed, reserves=self._reserves(slot, deed, above))
 
-    def _loses_origin(self, slot: Slot, deed: Deed) -> bool:
-        item = self._result(slot, deed)
-        is_external = slot.there is not None and not is_given_here(slot.there.kind)
-        return is_external and item is not None and is_given_here(item.kind)
+    def _reserves(self, slot: Slot, deed: Deed, above: Item) -> int:
+        """Return the end of the seed for which the next number, a free one, is taken.
+
+        A slow worker increments past a ticket, never past a reserved number.
+        """
+        item, there = self._result(slot, deed), slot.there
+        if item is None or not is_given_here(item.kind):
+            return 0
+        loses_origin = there is not None and not is_given_here(there.kind)
+        if not (loses_origin or explains_below(above.kind)):
+            return 0
+        end = there.seed_end if there else 0
+        return end if end > slot.number + 1 else above.number
 
     def _result(self, slot: Slot, deed: Deed) -> Item | None:
         """Return the item that a number has in the end."""

@@ -141,12 +141,8 @@ class ExportReader:
         record = parse_record(fields, assignment(serialized(fields)))
         if not isinstance(record, KeyRecord):
             raise InvalidMessageError(str(record).partition(";")[0])
-        if not self._wants(record.project_id):
-            return
-        number = record.number
-        if any(self.database.naming(record.project_id, number, is_own=True)):
-            raise InvalidMessageError(f"two records name {number}")
-        self.database.add_record(record, is_own=True)
+        if self._wants(record.project_id):
+            self.database.add_record(record, is_own=True)
 
     def _take_item(self, item: Item, place: Place) -> None:
         if not self._wants(item.project_id):

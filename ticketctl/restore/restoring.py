@@ -15,7 +15,7 @@ from ticketctl.restore.database import WAITS, Database
 from ticketctl.restore.deeds import Deed, Form, Terms
 from ticketctl.restore.ending import End, commands_for
 from ticketctl.restore.outlines import close, outline_of, waiting
-from ticketctl.restore.planning import Outline, Planner
+from ticketctl.restore.planning import OTHER, Outline, Planner
 from ticketctl.restore.reading import Saved
 from ticketctl.restore.verdicts import Verdicts
 from ticketctl.restore.writing import BACK, Writer
@@ -60,7 +60,7 @@ class Restore:
             remark(f"{outline.project_id}: {why}")
             self.refused += 1
         for line, ticket_key, why in self.database.refusals(outline.project_id):
-            if why not in {WAITS, outline.refusal} and not why.startswith("it is of a"):
+            if why not in {WAITS, OTHER}:
                 problems.add(line, f"{ticket_key}: {why}")
         for record in self.database.homeless(outline.project_id):
             key, number = record.idempotency_key, record.number
@@ -114,7 +114,9 @@ class Restore:
         """Yield the commands that a person runs afterwards."""
         table = self.stack.outputs["TicketsTableName"]
         for outline in self.outlines:
-            yield from commands_for(self.database, outline, table, self.stack.region)
+            if not self.is_part:  # The rest of the file may have the numbers.
+                region = self.stack.region
+                yield from commands_for(self.database, outline, table, region)
             for number in self.database.differing(outline.project_id):
                 slot = self.database.slot(outline.project_id, number)
                 if isinstance(slot.own, Ticket) and slot.there:

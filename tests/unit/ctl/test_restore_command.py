@@ -412,7 +412,7 @@ class TestFile:
 
         assert ended.status == Status.FOUND
         assert "PROJ-5 is missing and not coming back" in ended.err
-        assert "ticketctl seed PROJ --last 5 --yes" in ended.out
+        assert " seed " not in ended.out  # Another part may have the number.
         assert tables(past)["tickets"] == [
             one
             for one in before
