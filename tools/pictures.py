@@ -26,6 +26,8 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PICTURES: Final = ROOT / "docs" / "pictures"
 WIDTH: Final = 80
 WIDE: Final = 96
+GRID: Final = 24
+"""Of CloudWatch."""
 FETCHED_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 REFERENCE: Final = re.compile(r"\$\{(?:AWS::)?(\w+)(?:\.Arn)?\}")
 
@@ -53,9 +55,11 @@ def dashboard() -> RenderableType:
         "${CanaryErrors}", more["CanaryErrors"]["Fn::If"][1]["Fn::Sub"]
     )
     rows = defaultdict(list)
+    taken = 0
     for widget in json.loads(REFERENCE.sub(r"\1", alarms))["widgets"]:
-        width = WIDE * widget["width"] // 24
-        rows[widget["y"]].append(_panel(widget["properties"], width))
+        width = WIDE * widget["width"] // GRID
+        rows[taken // GRID].append(_panel(widget["properties"], width))
+        taken += widget["width"]
     return Group(*(Columns(row, padding=0) for row in rows.values()))
 
 

@@ -7,11 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, get_args
 
+import numpy as np
 import pytest
 
 from simulation.aws.lambda_service import Context
 from tests.support.alarms import is_on, metrics_of
 from tests.support.builders import sqs_event, sqs_record
+from tests.support.paths import ROOT
 from tests.support.template_loader import (
     deployed,
     deployment_type,
@@ -117,6 +119,7 @@ class TestMetrics:
 
 ANSWERS: Final = [one.metric for one in get_args(Result) if one not in {Poison, Retry}]
 WAITING = "ApproximateNumberOfMessagesVisible"
+DELETED = "NumberOfMessagesDeleted"
 HIDDEN = "ApproximateNumberOfMessagesNotVisible"
 GAP = float("nan")
 """A period without data."""
@@ -160,13 +163,22 @@ CAUSES: dict[str, tuple[set[Curve], Sequence[Sequence[float]]]] = {
         {of_queue(REQUESTS, "ApproximateAgeOfOldestMessage")},
         [[901] * 5],
     ),
-    "BacklogAlarm": ({of_queue(REQUESTS, WAITING, "Minimum")}, [[0] + [1] * 24]),
+    # With no data of deletions; more of them are below.
+    "BacklogAlarm": (
+        {of_queue(REQUESTS, WAITING, "Minimum"), of_queue(REQUESTS, DELETED, "Sum")},
+        [[0] + [1] * 24],
+    ),
     "WorkerErrorsAlarm": ({of_function("Errors")}, [[1, 0, GAP, 0, 1]]),
     "WorkerThrottlesAlarm": ({of_function("Throttles")}, [[1, 0, 1, 0, 1]]),
     "TransientFailuresAlarm": ({of_stack(Metric.TRANSIENT)}, [[1, GAP, 0, 1]]),
     "AnnouncementsFailedAlarm": (
         {of_stack(Metric.ANNOUNCEMENTS_FAILED)},
         [[1, GAP, 0, 1]],
+    ),
+    # Of the two metrics only that of Lambda has data.
+    "MetricsMissingAlarm": (
+        {of_function("Invocations"), of_stack(Metric.ASSIGNED)},
+        [[1, GAP, 7, 1, 0], [1] * 5],
     ),
     # All is poison, for two periods; the newest has no data yet.
     SHARE: ({of_stack(one) for one in (Metric.POISON, *ANSWERS)}, [[5, 5, GAP]]),
@@ -184,6 +196,8 @@ PASSING: dict[str, Sequence[Sequence[float]]] = {
     "WorkerThrottlesAlarm": [[1, 1, 0, 0, 0]],
     "TransientFailuresAlarm": [[1, 0, 0, 0]],
     "AnnouncementsFailedAlarm": [[1, 0, 0, 0]],
+    # Nothing runs; or the worker's metrics are late.
+    "MetricsMissingAlarm": [[GAP] * 5, [0] * 5, [0, 0, 0, 9, 9]],
     SHARE: [[0, 50, 0, 0]],
 }
 """Series of the first metric that wake nobody."""
@@ -205,7 +219,8 @@ class TestAlarms:
         lasting = [(series, True) for series in CAUSES[logical_id][1]]
         passing = [(series, False) for series in PASSING[logical_id]]
         for series, expected in lasting + passing:
-            quiet = dict.fromkeys(others, [0.0] * len(series))
+            nothing = GAP if logical_id == "MetricsMissingAlarm" else 0.0
+            quiet = dict.fromkeys(others, [nothing] * len(series))
             assert is_on(alarm, {first: series} | quiet) is expected
 
     @pytest.mark.parametrize("logical_id", ALARMS)
@@ -264,6 +279,51 @@ class TestAlarms:
 
         periods = {name: [count] * 2 for name, count in (counts | shown).items()}
         assert is_on(alarm, periods) is expected
+
+    @pytest.mark.parametrize("rate", [1, 10, 200, 1_000])
+    @pytest.mark.parametrize("on_queue", [0.01, 0.05, 10.0], ids="{}s".format)
+    def test_backlog_is_no_alarm_when_the_worker_keeps_up(
+        self, rate: int, on_queue: float
+    ) -> None:
+        """At any rate, and on FIFO queues, where messages wait for their group."""
+        random = np.random.default_rng(1)
+        waiting = random.poisson(rate * on_queue, size=(24, 60)).min(axis=1)
+
+        samples = {WAITING: [*map(float, waiting)], DELETED: [rate * 3_600.0] * 24}
+
+        assert not is_on(properties("BacklogAlarm"), samples)
+
+    @pytest.mark.parametrize("deleted", [0.0, GAP, 3_600.0], ids=str)
+    def test_backlog_is_an_alarm_when_more_than_a_minute_of_work_stays(
+        self, deleted: float
+    ) -> None:
+        """Beside a stopped worker one message will do, received three times or not."""
+        stays = 1.0 if deleted != 3_600.0 else 61.0
+
+        samples = {WAITING: [stays] * 24, DELETED: [deleted] * 24}
+
+        assert is_on(properties("BacklogAlarm"), samples)
+
+    @pytest.mark.parametrize("assigned", [0.0, 5.0])
+    def test_metrics_are_not_missing_when_one_of_them_is_zero(
+        self, assigned: float
+    ) -> None:
+        """Each invocation has every count, so a batch of replays is no alarm."""
+        samples = {"Invocations": [9.0] * 5, Metric.ASSIGNED: [assigned] * 5}
+
+        assert not is_on(properties("MetricsMissingAlarm"), samples)
+
+    @pytest.mark.parametrize("logical_id", [*ALARMS, "CanaryErrorsAlarm"])
+    def test_alarm_says_where_and_how_to_begin(self, logical_id: str) -> None:
+        """A phone shows this text alone; the page's headings are names of alarms."""
+        text = properties(logical_id, GradualDeployment="true")["AlarmDescription"]
+
+        where = re.search(r"\. docs/on-call\.md, (\w+): (.+)$", text)
+
+        assert where is not None
+        assert where[1] == logical_id
+        page = (ROOT / "docs/on-call.md").read_text(encoding="utf-8")
+        assert re.search(f"^### .*`{logical_id}`", page, re.MULTILINE)
 
     @pytest.mark.parametrize(
         "logical_id", ["TransientFailuresAlarm", "AnnouncementsFailedAlarm"]

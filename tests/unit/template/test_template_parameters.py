@@ -154,6 +154,7 @@ class TestGradualDeployment:
             "CanaryErrorsAlarm",
             "TransientFailuresAlarm",
             "AnnouncementsFailedAlarm",
+            "MetricsMissingAlarm",
             "PoisonShareAlarm",
         }
         slowest = max(
