@@ -21,14 +21,13 @@ from simulation.scenarios.scenario import Scenario
 from simulation.world.execution_environment import SETTINGS, SHIPPED, Algorithm
 from simulation.world.world import Outcome, World
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
-from ticketctl.importing.existing import Existing, Tickets
 from ticketctl.importing.judging import ALREADY, Judge
+from ticketctl.importing.lines import ExternalTicket
 from ticketctl.importing.planning import judge_all
-from ticketctl.importing.tickets import WRITTEN, Import
-from ticketctl.ledger.item import MARKS, ItemKind
+from ticketctl.importing.writing import WRITTEN, Import, ends
+from ticketctl.ledger.item import MARKS
 from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed
 from ticketctl.show.lookup import find_ticket
@@ -185,22 +184,21 @@ class SeededWorld(World):
 
     def _import(self, name: str, numbers: tuple[int, ...]) -> None:
         target = Import(self.stack, Judge(CALLER), self.retry)
-        tickets = Tickets([_existing(name, number) for number in numbers])
-        judged = [*judge_all(self.stack, target.judge, tickets, RateLimiter())]
-        seeded = target.seed(PROJECT, numbers[-1])
-        if seeded:
-            self.monitor.done(seeded)
-        for one in judged:
-            number = one.ticket.number
-            fate = target.write(one.known) if one.is_due else one.result
+        tickets = [_external(name, number) for number in numbers]
+        judged = [*judge_all(self.stack, target.judge, tickets)]
+        for project, end in sorted(ends(judged)):
+            if seeded := target.seed(project, end):
+                self.monitor.done(seeded)
+        due = [one.ticket for one in judged if one.is_due]
+        for one in [*(one for one in judged if not one.is_due), *target.judged(due)]:
+            number, fate = one.ticket.number, target.write(one)
             self.outcomes[fate] += 1
             there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:
                 broken(Check.IMPORT_NOT_THERE, f"{number} was {fate}, and is not there")
 
 
-def _existing(name: str, number: int) -> Existing:
+def _external(name: str, number: int) -> ExternalTicket:
     key = f"import-{name}-{number}".replace(" ", "-")
     request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=name)
-    kind = ItemKind.NUMBERED
-    return Existing(PROJECT, number, request.content(), kind, "", 1, request, STAMP)
+    return ExternalTicket(1, number, request, STAMP, is_dated=True)

@@ -38,10 +38,16 @@ MET: Final = {
     10: ["TransactionConflict"],
     20: [
         *("seed: refused", "seed: None", "import: None"),  # None: it was killed.
-        *("there already", "another ticket has this number"),
-        *("voided external", "erased external", "void: refused", "erase: refused"),
+        *(
+            "another ticket has this number",
+            "voided external",
+            "erased external",
+            "void: refused",
+            "erase: refused",
+        ),
         "given between the steps of a seed",
     ],
+    40: ["there already"],  # An import that was killed is run again.
 }
 """What operators and workers meet more than once in so many histories."""
 

@@ -36,7 +36,7 @@ from ticketctl.aws.outputs import NEEDED_OUTPUTS
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.importing.judging import Judge
-from ticketctl.importing.tickets import Import
+from ticketctl.importing.writing import Import
 from ticketctl.sequences.seeding import Seed
 
 PAST_SECONDS: Final = (2 * 24 + 3) * 3600

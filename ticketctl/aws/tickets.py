@@ -13,6 +13,7 @@ from ticket_numbering.contract.dynamodb_items import ticket_id
 from ticket_numbering.contract.field_types import is_project_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import ledger_item
+from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import System
 from ticketctl.aws.table_reader import RawItem, TableReader
 from ticketctl.cli.errors import InputError
@@ -46,45 +47,54 @@ def get_ticket(stack: System, project_id: str, number: int) -> Item | None:
     return ledger_item(answer["Item"]) if "Item" in answer else None
 
 
-def records_of(stack: System, keys: Iterable[RequestKey]) -> dict[RequestKey, RawItem]:
+def records_of(
+    stack: System, keys: Iterable[RequestKey], limiter: RateLimiter | None = None
+) -> dict[RequestKey, RawItem]:
     """Return the records of the idempotency keys that have one."""
-    return dict(TableReader.of(stack).records(keys))
+    return dict(_reader(stack, limiter).records(keys))
 
 
 def last_number(stack: System, project_id: str) -> int:
     """Return the project's highest number; 0 if it has none."""
-    found = _read(stack, project_id, "> :0", 0, 1, ScanIndexForward=False)
+    found = _read(_reader(stack), project_id, "> :0", 0, 1, ScanIndexForward=False)
     return next((item.number for item in found), 0)
 
 
 def ticket_from(stack: System, project_id: str, number: int) -> Item | None:
     """Return the project's item of that number, or else the next above it."""
-    return next(_read(stack, project_id, ">= :0", number, 1), None)
+    return next(_read(_reader(stack), project_id, ">= :0", number, 1), None)
 
 
 def tickets_below(
     stack: System, project_id: str, number: int, page: int = _PAGE
 ) -> Iterator[Item]:
     """Yield the project's items below that number, the highest first."""
-    return _read(stack, project_id, "< :0", number, page, ScanIndexForward=False)
+    return _read(
+        _reader(stack), project_id, "< :0", number, page, ScanIndexForward=False
+    )
 
 
 def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Item]:
     """Yield the project's items above that number, the lowest first."""
-    return _read(stack, project_id, "> :0", number, _PAGE)
+    return _read(_reader(stack), project_id, "> :0", number, _PAGE)
 
 
 def around_each(
-    stack: System, project_id: str, numbers: Iterable[int], page: int = _PAGE
+    stack: System,
+    project_id: str,
+    numbers: Iterable[int],
+    page: int = _PAGE,
+    limiter: RateLimiter | None = None,
 ) -> Iterator[tuple[int, Around]]:
     """Yield each number with the items around it, the lowest first; read in pages."""
+    reader = _reader(stack, limiter)
     read: list[Item] = []
     is_end = False
     for number in sorted(numbers):
         is_inside = read and read[0].number < number < read[-1].number
         if not (is_inside or is_end):
-            lower = tickets_below(stack, project_id, number, page=1)
-            here = [*islice(_read(stack, project_id, ">= :0", number, page), page)]
+            lower = _read(reader, project_id, "< :0", number, 1, ScanIndexForward=False)
+            here = [*islice(_read(reader, project_id, ">= :0", number, page), page)]
             nearest = islice((item for item in lower if item.has_number), 1)
             read = [*nearest, *(item for item in here if item.has_number)]
             is_end = not here
@@ -96,9 +106,17 @@ def around_each(
         yield number, Around(below, there, above)
 
 
+def _reader(stack: System, limiter: RateLimiter | None = None) -> TableReader:
+    return TableReader.of(stack, **({"limiter": limiter} if limiter else {}))
+
+
 def _read(
-    stack: System, project_id: str, side: str, number: int, page: int, **request: Any
+    reader: TableReader,
+    project_id: str,
+    side: str,
+    number: int,
+    page: int,
+    **request: Any,
 ) -> Iterator[Item]:
-    reader = TableReader.of(stack)
     for items in reader.project(project_id, side, number, Limit=page, **request):
         yield from map(ledger_item, items)

@@ -44,8 +44,8 @@ def export(  # noqa: PLR0913 - one parameter for each option.
 
     And the items of reserved numbers, with their status; then, with a `kind`, the
     records of keys that no ticket explains, and a last line with the counts. With
-    another table of tickets alone there are no records. `ticketctl import` takes the
-    lines, and docs/examples/verify.py checks their chain.
+    another table of tickets alone there are no records. `ticketctl restore` puts
+    the lines back, and docs/examples/verify.py checks their chain.
 
     It reads consistently, and may run while the worker writes: each project comes as
     it was at one moment or another, without a hole. Reading 1 GB takes about 250,000

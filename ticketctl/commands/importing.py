@@ -42,24 +42,19 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     rate: Rate = None,
     yes: Yes = False,
 ) -> None:
-    """Take over tickets that have their numbers already.
+    """Take over tickets of another system, which have their numbers already.
 
     A line has the fields of a create-ticket message and `number`; or `key`, such as
     PROJ-42, in place of project and number. `assigned_at` says when it got its number,
     else it is now. Without an `idempotency_key` it gets `import:PROJ-42`.
-    `ticketctl convert` makes such lines from the exports of other systems.
+    `ticketctl convert` makes such lines from the exports of other systems; what
+    `ticketctl export` wrote is for `ticketctl restore`.
 
     A project whose last number is lower is seeded up to the highest one of the file;
     the worker goes on after it. That cannot be undone, so you are asked first. Nothing
     is written if a line is wrong or beyond a limit of the stack. Run an interrupted
-    import again to continue it. Imported tickets are not announced.
-
-    A line of `ticketctl export` goes back as it was, with its hash and its marks, if it
-    was lost here and the tables vouch for it; a lost record of a key is written, too.
-    A reserved number goes back where nothing is. Else the attributes that only a table
-    has are ignored: it takes number and key of an erased ticket, and prints the
-    commands that void and erase again. Ends with status 1 if a ticket is refused, or
-    there with another `assigned_at`.
+    import again to continue it. Imported tickets are not announced. Ends with status 1
+    if a ticket is refused, or there with another `assigned_at`.
     """
     from ticketctl.aws.items import timestamp_now
     from ticketctl.aws.rate_limiter import RateLimiter
@@ -68,7 +63,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.files.json_lines import open_lines
     from ticketctl.importing.judging import Judge
     from ticketctl.importing.lines import Defaults, read_tickets
-    from ticketctl.importing.planning import REFUSED, judge_all
+    from ticketctl.importing.planning import judge_all
     from ticketctl.importing.report import (
         counts_of,
         left_out,
@@ -79,8 +74,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         verify_all,
         warnings,
     )
-    from ticketctl.importing.reserved import missing_reserved
-    from ticketctl.importing.tickets import Import
+    from ticketctl.importing.writing import REFUSED, Import
 
     if project is not None:
         checked_project(project)
@@ -89,24 +83,23 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         tickets = read_tickets(lines, file, defaults)
     stack = stack_of(ctx)
     judge = Judge(caller_arn(stack), stack.retention_days)
-    reading = judge_all(stack, judge, tickets, RateLimiter(rate))
-    with with_progress(reading, "comparing", len(tickets.to_import)) as judging:
+    limiter = RateLimiter(rate)
+    reading = judge_all(stack, judge, tickets, limiter)
+    with with_progress(reading, "comparing", len(tickets)) as judging:
         judged = [*judging]
-    reserved = missing_reserved(stack, tickets)
     if verify:
-        is_right = verify_all(judged, reserved)
-        raise typer.Exit(Status.OK if is_right else Status.FOUND)
+        raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
     refuse_beyond(limits_of(stack), judged, file)
-    planned = [*plan(stack, tickets), *counts_of(judged, reserved)]
+    planned = [*plan(stack, tickets), *counts_of(judged)]
     warned = [*warnings(stack, tickets)]
     refused = print_refused(judged, file)
     if not dry_run:
         asked = [place_of(stack), *planned, *warned, "This cannot be undone. Go on?"]
         confirm("\n".join(asked), yes=yes)
-        counts = Import(stack, judge).run(tickets, judged, file, reserved)
+        counts = Import(stack, judge, limiter=limiter).run(judged, file)
         refused += counts[REFUSED]
         planned = [summary(counts, len(judged), refused)]
-    planned += [*warned, *left_out(tickets, judged)]
+    planned += [*warned, *left_out(judged)]
     console().print("\n".join(planned), markup=False)
     if refused or any(one.has_other_time for one in judged):
         raise typer.Exit(Status.FOUND)

@@ -1,1 +1,1 @@
-"""Imports: tickets that come with their numbers."""
+"""Imports: tickets of other systems, which come with their numbers."""

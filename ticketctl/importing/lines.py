@@ -1,54 +1,75 @@
-"""Reads tickets that have their numbers already, one a line."""
+"""Reads tickets of other systems, which have their numbers already, one a line."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Any, Final
 
-from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     ATTRIBUTES,
-    CHAIN,
     EXTERNAL,
-    IMPORTED_BY,
     NUMBER,
     ORIGIN,
-    REASONS,
-    RESERVED,
     STATUS,
-    TIMES,
 )
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
-from ticket_numbering.contract.field_types import (
-    MAX_NUMBER,
-    is_project_id,
-    timestamp,
-)
+from ticket_numbering.contract.events import ticket_key
+from ticket_numbering.contract.field_types import MAX_NUMBER, timestamp
 from ticket_numbering.contract.json_body import refuse_envelope
-from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
+from ticketctl.cli.output import program
 from ticketctl.files.exported import kind_of
 from ticketctl.files.fitting import fitted
 from ticketctl.files.lines import NUMBERS, Line, Problems, quoted, shown_name, whole
-from ticketctl.importing.existing import Existing, Tickets
-from ticketctl.ledger.item import MARKS, Item, parse
 
-FIELDS: Final = ("key", "number", "assigned_at")
+FIELDS: Final = {"key", "number", ASSIGNED_AT}
 """Beside those of a create-ticket message."""
 
-_KNOWN: Final = {*FIELDS, *CreateTicket.model_fields}
-"""Fields that are absent if they are null."""
-
-LEFT_BEHIND: Final = ATTRIBUTES - {NUMBER, ASSIGNED_AT, *CreateTicket.model_fields}
-"""Attributes of an exported item that an import ignores.
-
-A hash covers the hash before it, of another table; void and erase set their marks.
-"""
+_OF_A_TABLE: Final = (
+    ATTRIBUTES
+    - CreateTicket.model_fields.keys()
+    - {
+        *(NUMBER, ASSIGNED_AT, ORIGIN, STATUS),
+    }
+)
+"""Attributes that no other system has by chance."""
 
 NOTHING: Final = "; nothing was imported"
+
+
+@dataclass(frozen=True)
+class ExternalTicket:
+    """A ticket of another system, as its line has it."""
+
+    line: int
+    number: int
+    request: CreateTicket
+    """The equal create-ticket message."""
+    assigned_at: str
+    """When it got its number, by its line, or else now."""
+    is_dated: bool
+    """Whether its line says when."""
+
+    @property
+    def project_id(self) -> str:
+        """The project of the ticket."""
+        return self.request.project_id
+
+    @property
+    def ticket_key(self) -> str:
+        """The number's display form, such as `PROJ-42`."""
+        return ticket_key(self.project_id, self.number)
+
+    @property
+    def assignment(self) -> Assignment:
+        """The number that its key keeps; no hash, for nobody chained it."""
+        return Assignment(self.number, self.request.fingerprint, self.assigned_at)
 
 
 @dataclass(frozen=True)
@@ -59,111 +80,95 @@ class Defaults:
     project: str | None = None
 
 
-def read_tickets(lines: Iterable[Line], file: str, defaults: Defaults) -> Tickets:
+def read_tickets(
+    lines: Iterable[Line], file: str, defaults: Defaults
+) -> list[ExternalTicket]:
     """Return the tickets of a file.
 
     Raises:
-        InputError: A line is wrong, or there is none.
+        InputError: A line is wrong, or of an export, or there is none.
     """
     problems = Problems(file)
-    found = [*check_lines(lines, defaults, problems)]
+    tickets = [*check_lines(lines, defaults, problems)]
     problems.end(NOTHING)
-    if not found:
+    if not tickets:
         raise InputError(f"{shown_name(file)}: holds no ticket")
-    tickets = [one for one in found if isinstance(one, Existing)]
-    return Tickets(tickets, [one for one in found if one.status == RESERVED])
+    return tickets
 
 
 def check_lines(
     lines: Iterable[Line], defaults: Defaults, problems: Problems
-) -> Iterator[Item]:
-    """Yield the good lines, and add the bad ones to the problems."""
+) -> Iterator[ExternalTicket]:
+    """Yield the good lines, and add the bad ones to the problems.
+
+    Raises:
+        InputError: A line is of an export.
+    """
     seen: dict[tuple[str, str, object], int] = {}
     for line in lines:
-        if kind_of(line.fields):  # An import makes the records itself.
-            continue
+        if _is_exported(line.fields):
+            where = f"{shown_name(problems.file)}:{line.number}"
+            remedy = f"{program} restore {quote(problems.file)}"
+            raise InputError(
+                f"{where}: a line of ticketctl export, which this puts back: {remedy}"
+                f"{NOTHING}"
+            )
         try:
             ticket = _ticket(line, defaults)
-            for place in _places(ticket):
-                if (first := seen.setdefault(place, line.number)) != line.number:
-                    raise InvalidMessageError(f"{place[1]}: line {first} has it, too")
+            for place in (
+                (NUMBER, ticket.number),
+                (
+                    "idempotency_key",
+                    ticket.request.idempotency_key,
+                ),
+            ):
+                own = ticket.project_id, *place
+                if (first := seen.setdefault(own, line.number)) != line.number:
+                    raise InvalidMessageError(f"{place[0]}: line {first} has it, too")
         except PoisonMessageError as error:
             problems.add(line.number, str(error))
         else:
             yield ticket
 
 
-def _places(ticket: Item) -> Iterator[tuple[str, str, object]]:
-    """Yield what no other line may have."""
-    yield ticket.project_id, "number", ticket.number
-    # A table can have a key twice, once it expired: then one of its records counts.
-    if isinstance(ticket, Existing) and not ticket.is_exported:
-        yield ticket.project_id, "idempotency_key", ticket.idempotency_key
+def by_project(
+    tickets: Iterable[ExternalTicket],
+) -> dict[str, dict[int, ExternalTicket]]:
+    """Return the tickets by project and number."""
+    projects: dict[str, dict[int, ExternalTicket]] = defaultdict(dict)
+    for ticket in tickets:
+        projects[ticket.project_id][ticket.number] = ticket
+    return projects
 
 
-def _ticket(line: Line, defaults: Defaults) -> Item:
+def _is_exported(fields: Fields) -> bool:
+    """Return whether a table had the item, and not another system."""
+    is_item = not _OF_A_TABLE.isdisjoint(fields) or fields.get(ORIGIN) == EXTERNAL
+    return is_item or kind_of(fields) is not None
+
+
+def _ticket(line: Line, defaults: Defaults) -> ExternalTicket:
     if line.problem:
         raise InvalidMessageError(line.problem)
     refuse_envelope(line.fields)
-    placed = _placed(line.fields)
-    number = _number(placed.pop("number", None))
-    status = placed.get(STATUS)
-    if status not in (None, RESERVED, *MARKS):
-        raise InvalidMessageError(f"status: must be one of {', '.join(TIMES)}")
-    if status in MARKS and {TIMES[status], REASONS[status]} - placed.keys():
-        raise InvalidMessageError(f"status: {status}, without its time or its reason")
-    project_id = placed.get("project_id", defaults.project)
-    if status == RESERVED:
-        if not is_project_id(project_id):
-            raise InvalidMessageError("project_id: not the id of a project")
-        own = {name: value for name, value in placed.items() if value is not None}
-        own |= {"project_id": project_id, NUMBER: number}
-        return parse(own)
-    return _existing(line.number, placed, project_id, number, defaults)
-
-
-def _existing(
-    line: int, placed: Fields, project_id: Any, number: int, defaults: Defaults
-) -> Existing:
-    fields = {name: placed[name] for name in placed if name not in LEFT_BEHIND}
-    assigned_at = defaults.now
-    if ASSIGNED_AT in fields:
+    fields = _placed(line.fields)
+    number = _number(fields.pop(NUMBER, None))
+    project_id = fields.get("project_id", defaults.project)
+    assigned_at, is_dated = defaults.now, ASSIGNED_AT in fields
+    if is_dated:
         assigned_at = _time(fields.pop(ASSIGNED_AT))
     if project_id is not None:
         fields["project_id"] = project_id
     # Visible also where the project is not as it must be.
     key = f"import:{project_id}-{number}".encode("ascii", "replace").decode()
     fields.setdefault("idempotency_key", key)
-    # What a table had goes back as it is; a hash covers it.
-    may_change = not placed.keys() & {CHAIN, IMPORTED_BY}
-    request = _request(fields, may_change=may_change)
-    is_imported = placed.get(ORIGIN) == EXTERNAL and IMPORTED_BY in placed
-    is_exported = CHAIN in placed or is_imported
-    # Only what goes back as it was needs its texts here, too, beside the request.
-    own = {
-        name: value
-        for name, value in placed.items()
-        if value is not None and (is_exported or name not in CreateTicket.model_fields)
-    }
-    own |= request.key._asdict() | {NUMBER: number}
-    return Existing(
-        *(request.project_id, number),
-        own,
-        parse(own).kind,
-        valid_chain(own.get(CHAIN)),
-        line=line,
-        request=request,
-        assigned_at=assigned_at,
-        is_exported=is_exported,
-    )
+    return ExternalTicket(line.number, number, _request(fields), assigned_at, is_dated)
 
 
-def _request(fields: Fields, *, may_change: bool) -> CreateTicket:
+def _request(fields: Fields) -> CreateTicket:
     try:
         return CreateTicket.parse(body_of(fields))
     except PoisonMessageError as error:
-        if not may_change:
-            raise
         try:
             CreateTicket.parse(body_of(fitted(fields)))
         except PoisonMessageError:
@@ -188,20 +193,21 @@ def _time(value: Any) -> str:
 
 def _placed(fields: Fields) -> Fields:
     """Return the fields with project and number in place of the ticket key."""
+    known = FIELDS | CreateTicket.model_fields.keys()
     placed = {
         name: whole(value) if name in NUMBERS else value
         for name, value in fields.items()
-        if value is not None or name not in _KNOWN
+        if value is not None or name not in known
     }
     if "key" not in placed:
         return placed
-    if placed.keys() & {"project_id", "number"}:
+    if placed.keys() & {"project_id", NUMBER}:
         raise InvalidMessageError("key: stands in place of project_id and number")
     try:
         project_id, number = parse_ticket_key(str(placed.pop("key")))
     except InputError as error:
         raise InvalidMessageError(f"key: {error}") from error
-    return placed | {"project_id": project_id, "number": number}
+    return placed | {"project_id": project_id, NUMBER: number}
 
 
 def _number(given: Any) -> int:

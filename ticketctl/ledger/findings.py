@@ -50,8 +50,8 @@ _LINES: Final[Mapping[Kind, str]] = {
     ),
     Kind.KEY_WITHOUT_TICKET: (
         "{numbers}: named by the key {key}, but there is no such ticket; a repeat of "
-        "the request is announced with this number, so keep the key, and import the "
-        "ticket from an export or a backup, or reserve its number"
+        "the request is announced with this number, so keep the key, and put the "
+        "ticket back from an export or a backup, or reserve its number"
     ),
     Kind.GIVEN_TWICE: (
         "{numbers}: named by the key {key}, but the ticket has another key: this one's "
@@ -60,8 +60,8 @@ _LINES: Final[Mapping[Kind, str]] = {
     ),
     Kind.TICKET_WITHOUT_KEY: (
         "{numbers}: the ticket's key {key} is not recorded; a repeat of the request "
-        "would get a second number, so export and import the project, which writes the "
-        "record (or were keys once kept for a shorter time?)"
+        "would get a second number, so export and restore the project, which writes "
+        "the record (or were keys once kept for a shorter time?)"
     ),
     Kind.MISMATCH: (
         "{numbers}: the ticket's key {key} is recorded for {recorded}; a repeat of the "

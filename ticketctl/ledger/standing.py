@@ -46,30 +46,6 @@ class Around(NamedTuple):
         return hole(self.below.kind if self.below else None, following.kind)
 
 
-def is_external(number: int, around: Around, *, is_seeded: bool) -> bool:
-    """Return whether the tables say that a number is external.
-
-    Before its seed is finished, they will say it where no worker gave the next one
-    above.
-
-    Args:
-        number: A number without an item, or with a reserved one.
-        around: The items around it.
-        is_seeded: Whether all seeds around it are finished.
-    """
-    following = around.there or around.above
-    if following is None:
-        return not is_seeded
-    match around.hole:
-        case None:
-            return True
-        case Kind.UNFINISHED_SEED:
-            return not is_seeded
-        case _:
-            # A ticket that starts a segment has an external number before it.
-            return following.number == number + 1 and covers(following, "")
-
-
 def covers(item: Item | None, previous: str) -> bool:
     """Return whether a ticket's own hash covers this one before it."""
     if not isinstance(item, Ticket):

@@ -1,6 +1,7 @@
 """`ticketctl import` writes a ticket with its key, once, or not at all."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.audits import audited
 from tests.support.builders import CALLER, create_ticket
 from tests.support.canned_aws import client_error, failing
 from tests.support.cases import plain_id
@@ -15,16 +17,12 @@ from tests.support.seed_items import Item, ticket_item
 from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item
 from ticketctl.aws.items import serialized
-from ticketctl.cli.errors import BusyError, Status
+from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.files.json_lines import json_lines
 from ticketctl.files.lines import Problems
-from ticketctl.importing.existing import Existing
-from ticketctl.importing.judging import Known
-from ticketctl.importing.lines import Defaults, check_lines
+from ticketctl.importing.lines import Defaults, ExternalTicket, check_lines
 
 NOW = "2026-11-21T06:30:00.123Z"
-RESERVED: Any = {"status": "reserved", "reserved_at": NOW, "reserved_by": CALLER}
-RESERVED_LINE = RESERVED | {"project_id": "PROJ", "number": 9, "chain": "v1:c"}
 
 
 @dataclass
@@ -39,12 +37,12 @@ class Noted(Problems):
 
 def read(
     *lines: Any, project: str | None = None
-) -> tuple[list[Existing], list[tuple[int, str]]]:
+) -> tuple[list[ExternalTicket], list[tuple[int, str]]]:
     """Read lines as a file holds them: the tickets, and the problems."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
     defaults, problems = Defaults(NOW, project), Noted("-")
-    found = [*check_lines(json_lines(texts), defaults, problems)]
-    return [one for one in found if isinstance(one, Existing)], problems.noted
+    tickets = [*check_lines(json_lines(texts), defaults, problems)]
+    return tickets, problems.noted
 
 
 TIMES = [
@@ -78,12 +76,8 @@ class TestReading:
             ({"key": "PROJ-8", "project_id": "PROJ", "title": "t"}, "key: "),
             ("[]", "body: "),
             ('{"number": 1, "number": 2}', "number: "),
-            (line(status=["voided"]), "status: must be one of"),
-            (line(status="voided", voided_at=NOW), "status: voided, without its time"),
-            (line(status="erased", erased_reason="x"), "status: erased, without its"),
+            (line(status="open"), "status: "),
             ({"project_id": "PROJ"}, "number: "),
-            (RESERVED_LINE | {"number": 0}, "number: "),
-            (RESERVED_LINE | {"project_id": "#"}, "project_id: "),
         ],
         ids=plain_id,
     )
@@ -110,144 +104,84 @@ class TestReading:
 
         assert (ticket.project_id, ticket.number) == (project_id, number)
         assert ticket.assigned_at == stored
-        assert ticket.idempotency_key == f"import:{project_id}-{number}"
+        assert ticket.request.idempotency_key == f"import:{project_id}-{number}"
 
     def test_line_is_bad_when_number_or_key_stands_twice(self) -> None:
-        """In one project; the first line is named, also one that reserves a number."""
+        """In one project; the first line is named."""
         _, wrong = read(
             line(1, idempotency_key="a"),
             line(1, idempotency_key="b"),
             line(2, idempotency_key="a"),
             line(1, idempotency_key="a", project_id="OTHER"),
-            RESERVED_LINE,
-            line(9),
         )
 
         assert wrong == [
             (2, "number: line 1 has it, too"),
             (3, "idempotency_key: line 1 has it, too"),
-            (6, "number: line 5 has it, too"),
         ]
 
     def test_project_is_for_those_that_name_none(self) -> None:
-        without, reserved = {"number": 1, "title": "t"}, {"number": 1} | RESERVED
-        other = line(2, project_id="OTHER")
+        without, other = {"number": 1, "title": "t"}, line(2, project_id="OTHER")
 
-        tickets, wrong = read(without, other, reserved, project="PROJ")
+        tickets, _ = read(without, other, project="PROJ")
 
         assert [ticket.ticket_key for ticket in tickets] == ["PROJ-1", "OTHER-2"]
-        assert wrong == [(3, "number: line 1 has it, too")]
 
 
-EXPORTED: Any = (
-    {"idempotency_key": "k", "assigned_at": NOW, "reserved_up_to": 9}
-    | {"reserved_after": 2, "salt": "s", "chain": "v1:c", "commitment": "c"}
-    | {"origin": "elsewhere", "imported_by": CALLER}
-)
-VOIDED: Any = {"status": "voided", "voided_at": NOW, "voided_by": CALLER}
-ERASED: Any = {"status": "erased", "erased_at": NOW, "erased_by": CALLER}
-VOIDED["voided_reason"] = ERASED["erased_reason"] = "asked to"
+EXPORTED: dict[str, dict[str, Any]] = {
+    "numbered": line(7, salt="s", chain="v1:c"),
+    "imported": line(7, origin="elsewhere", imported_by=CALLER),
+    "voided": line(7, status="voided", voided_at=NOW, voided_reason="spam"),
+    "reserved": {"project_id": "PROJ", "number": 7, "origin": "elsewhere"},
+    "record": {"kind": "record", "record": {"id": "PROJ#k"}},
+    "end": {"kind": "end", "end": {"items": 0}},
+}
 
 
 class TestExports:
-    """The lines of an export are taken as they are, but for what a table adds."""
+    """What a table had is for `restore`, and no line of it is taken."""
 
-    @pytest.mark.parametrize("marks", [{}, VOIDED], ids=["plain", "voided"])
-    def test_exported_ticket_is_the_same_request_under_the_same_key(
-        self, marks: dict[str, str]
+    @pytest.mark.parametrize("exported", EXPORTED.values(), ids=EXPORTED)
+    def test_restore_is_named_when_a_line_is_of_an_export(
+        self, exported: dict[str, Any]
     ) -> None:
-        [ticket], wrong = read(line(7, labels=["a"]) | EXPORTED | marks)
-
-        assert wrong == []
-        assert ticket.request == create_ticket(
-            idempotency_key="k", title="t", labels=["a"]
-        )
-        assert (ticket.number, ticket.assigned_at) == (7, NOW)
+        with pytest.raises(InputError, match=r"input:2: .* ticketctl restore -; "):
+            read(line(1), exported)
 
     @pytest.mark.parametrize("name", ["unheard_of", "expires_at", "fingerprint"])
-    def test_attribute_is_refused_when_no_export_has_it(self, name: str) -> None:
+    def test_attribute_is_refused_when_no_ticket_has_it(self, name: str) -> None:
         """A misspelt field must not be lost in silence."""
-        _, wrong = read(line(7) | EXPORTED | {name: "x"})
+        _, wrong = read(line(7) | {name: "x"})
 
         assert wrong == [(1, f"{name}: Extra inputs are not permitted")]
-
-    def test_request_of_an_erased_ticket_gets_no_second_number(
-        self, stage: Stage
-    ) -> None:
-        """Its key is known at once, and trusted by itself once it is erased again."""
-        path = stage.file(line(1, idempotency_key="k") | ERASED)
-
-        stage.call("import", path)
-        known = stage.records()["k"]["number"]
-        stage.call("erase", "PROJ-1", "--reason", "asked to")
-
-        assert known == 1
-        assert stage.records()["k"]["fingerprint"] == "erased:"
-        assert "there already 1" in stage.call("import", path).out
-
-    def test_text_that_a_restore_brought_back_is_no_reason_to_refuse_its_erasure(
-        self, stage: Stage
-    ) -> None:
-        """The printed command erases it again."""
-        stage.put(1)
-        own, other = (
-            line(1, idempotency_key=key) | ERASED for key in ("key-1", "other")
-        )
-
-        refused = stage.call("import", stage.file(other))
-        ended = stage.call("import", stage.file(own))
-
-        assert "refused 1" in refused.out
-        assert "there already 1, records written 1, refused 0" in ended.out
-        assert " erase PROJ-1 --reason 'asked to' --yes" in ended.out
-
-    def test_parts_of_a_file_are_imported_one_after_the_other(
-        self, stage: Stage
-    ) -> None:
-        stage.put(1, 2)
-        workers = [
-            line(number, idempotency_key=f"key-{number}", title=f"Ticket {number}")
-            for number in (1, 2)
-        ]
-        for part in ([*workers, 3], [RESERVED_LINE | {"number": 4}], [5, 6]):
-            assert stage.call("import", stage.file(*part)).status == Status.OK
-
-        assert stage.given() == [1, 2, 3, 5, 6]
-        assert max(stage.tickets()) == 6
-
-    def test_sequence_goes_on_when_all_numbers_are_reserved(self, stage: Stage) -> None:
-        stage.call("import", stage.file(RESERVED_LINE))
-
-        assert max(stage.tickets()) == 9
 
 
 class TestRemedy:
     """What `convert --fit` can mend is said of no other line."""
 
     def test_remedy_is_named_when_texts_can_be_made_to_fit(self) -> None:
-        """A hash covers a text as it is."""
         _, wrong = read(
             line(1, title="a\tb"),
             line(2, title="a\tb", color="red"),
             line(3, idempotency_key="k" * 129),
-            line(4, title="a\tb") | EXPORTED,
         )
 
-        assert ["convert --fit" in why for _, why in wrong] == [
-            *(True, False, False, False)
-        ]
+        assert ["convert --fit" in why for _, why in wrong] == [*(True, False, False)]
 
 
-def existing(number: int = 42, **fields: Any) -> Existing:
+def external(number: int = 42, **fields: Any) -> ExternalTicket:
     [ticket], _ = read(line(number, **fields))
     return ticket
 
 
-def write(stage: Stage, ticket: Existing, **retry: Any) -> str:
-    return stage.importer(**retry).write(Known(ticket))
+def write(stage: Stage, ticket: ExternalTicket, **retry: Any) -> str:
+    """Write a ticket as an import does whose project is seeded."""
+    importer = stage.importer(**retry)
+    [judged] = importer.judged([ticket])
+    return importer.write(judged)
 
 
-def record_of(ticket: Existing) -> Item:
+def record_of(ticket: ExternalTicket) -> Item:
     return serialized(key_item(ticket.request.key, ticket.assignment, None))
 
 
@@ -278,9 +212,6 @@ class TestImport:
         assert {item["imported_by"] for item in second.values()} == {CALLER}
         assert stage.recorded() == [*range(1, 71)]
         assert len(stage.dynamodb.requests["query"]) < 70
-        # The highest first: the end of a seed guards the numbers below it.
-        last = [write["TransactItems"][0]["Put"]["Item"] for write in writes[1][-2:]]
-        assert {item["number"]["N"] for item in last} == {"4", "5"}
 
     def test_own_tickets_are_there_already_when_they_are_imported(
         self, stage: Stage
@@ -313,6 +244,47 @@ class TestImport:
         assert ("expires_at" in record) == bool(days)
         assert abs(int(record.get("expires_at", now)) - due) < 60
 
+    @pytest.mark.parametrize("numbers", [(3,), (9,), (3, 20), (9, 20)])
+    def test_interrupted_seed_is_finished_when_a_number_lies_in_it(
+        self, stage: Stage, numbers: tuple[int, ...]
+    ) -> None:
+        """Also where workers went on behind it."""
+        stage.put(1)
+        stage.interrupt_seed(9, after=1)
+        if max(numbers) > 9:
+            stage.put(10)
+
+        ended = stage.call("import", stage.file(*numbers))
+
+        assert ended.status == Status.OK
+        assert stage.tickets()[2]["status"] == "reserved"
+
+    def test_nothing_is_seeded_when_all_lines_of_a_project_are_refused(
+        self, stage: Stage
+    ) -> None:
+        stage.give(request := create_ticket(), 1)
+        before = stage.tickets()
+        path = stage.file(line(9, idempotency_key=request.idempotency_key))
+
+        ended = stage.call("import", path)
+
+        assert ended.status == Status.FOUND
+        assert stage.tickets() == before
+        assert not stage.dynamodb.requests["put_item"]
+
+    def test_no_number_is_reserved_in_a_gap_before_a_lost_one(
+        self, stage: Stage
+    ) -> None:
+        """A lost number was given here, and ends no seed."""
+        stage.call("import", stage.file(1))
+        stage.write(stage.seed(5).item(5) | {"chain": {"S": "v1:abc"}})
+        path = stage.file(1, 5)
+
+        ended = stage.call("import", path)
+
+        assert "PROJ-5: a lost ticket has this number; ticketctl restore" in ended.err
+        assert sorted(stage.tickets()) == [1, 5]
+
     @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
     def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
         self, stage: Stage, number: int
@@ -325,9 +297,9 @@ class TestImport:
         stage.put(12)
         before = stage.tickets()
 
-        result = write(stage, existing(number))
+        result = write(stage, external(number))
 
-        assert "is not back: run this again" in result
+        assert re.search("among numbers that were given|may still take", result)
         assert stage.tickets() == before
         assert stage.recorded() == []
 
@@ -342,6 +314,17 @@ class TestImport:
         assert [tickets[number]["reserved_up_to"] for number in (1, 30)] == [30, 30]
         assert sorted(tickets) == [1, 30] == stage.given()
 
+    def test_ticket_is_refused_when_a_ticket_was_lost_at_its_number(
+        self, stage: Stage
+    ) -> None:
+        """Nothing tells that the number was external, so `restore` is named."""
+        stage.put(1, 4)
+
+        planned = stage.call("import", stage.file(2, 3), "--dry-run")
+
+        lost = "missing among numbers that were given here; ticketctl restore puts"
+        assert planned.err.count(lost) == 2
+
     def test_ticket_stays_when_it_was_written_after_the_look(
         self, stage: Stage
     ) -> None:
@@ -350,7 +333,7 @@ class TestImport:
         stage.before("transact_write_items", lambda: stage.put(5, title="Theirs"))
         stage.dynamodb.requests["query"].clear()
 
-        result = write(stage, existing(5))
+        result = write(stage, external(5))
 
         assert result == "another ticket has this number"
         queries = stage.dynamodb.requests["query"]
@@ -376,6 +359,17 @@ class TestImport:
         assert planned.out.endswith("there already 0, missing 0, refused 1\n")
         assert stage.tickets()[5]["chain"] == "v1:abc"
 
+    def test_ticket_is_there_already_when_another_import_was_quicker(
+        self, stage: Stage
+    ) -> None:
+        path = stage.file(5)
+        stage.before("transact_write_items", partial(stage.call, "import", path))
+
+        ended = stage.call("import", path)
+
+        assert ended.status == Status.OK
+        assert "imported 0, there already 1, refused 0" in ended.out
+
     def test_ticket_is_retried_when_others_are_in_the_way(self, stage: Stage) -> None:
         """A conflict or a throttle says nothing about the ticket.
 
@@ -394,28 +388,10 @@ class TestImport:
             "transact_write_items", conflict, throttled, cancelled(), unreasoned, *taken
         )
 
-        assert write(stage, existing()) == "written"
+        assert write(stage, external()) == "written"
         stage.before("transact_write_items", *[conflict] * 3)
         with pytest.raises(BusyError, match=r"kept writing it, 3 .*; run it again"):
-            write(stage, existing(1), attempts=3)
-
-    @pytest.mark.parametrize(
-        ("damage", "why"),
-        [
-            ({"fingerprint": {"S": "v1:another"}}, "is recorded for another text"),
-            ({"fingerprint": {"S": "odd"}}, "is malformed; see: ticketctl audit"),
-        ],
-        ids=["another", "malformed"],
-    )
-    def test_ticket_is_refused_when_its_key_is_damaged(
-        self, stage: Stage, damage: dict[str, Any], why: str
-    ) -> None:
-        stage.seed(42).apply()
-        ticket = existing()
-        stage.write(record_of(ticket) | damage)
-
-        assert why in write(stage, ticket)
-        assert stage.given() == []
+            write(stage, external(1), attempts=3)
 
     @pytest.mark.parametrize(
         ("in_the_way", "why"),
@@ -468,12 +444,116 @@ class TestImport:
         assert "there already 0, missing 1, refused 130\n" in ended.out
 
 
+RECORDS: dict[str, tuple[dict[str, Any], str]] = {
+    "malformed": ({"fingerprint": "odd"}, "is malformed; see: ticketctl audit"),
+    "another-text": ({"fingerprint": "v1:another"}, "is recorded for another text"),
+    "later": ({"fingerprint": "v2:another"}, "is recorded for another text"),
+    "erased": ({"fingerprint": "erased:"}, "its text was erased here; ticketctl rest"),
+    "numbered-here": ({"chain": "v1:c"}, "it was numbered here; ticketctl restore"),
+    "another-number": ({"number": 7}, "its idempotency_key is that of PROJ-7"),
+}
+"""What the record of a line's key has, and why the line is refused."""
+
+
+class TestKeys:
+    """A key has one ticket: the tables' records say which."""
+
+    @pytest.mark.parametrize(("fields", "why"), RECORDS.values(), ids=RECORDS)
+    def test_ticket_is_refused_when_its_key_is_recorded_for_another(
+        self, stage: Stage, fields: dict[str, Any], why: str
+    ) -> None:
+        stage.seed(42).apply()
+        ticket = external()
+        stage.write(record_of(ticket) | serialized(fields))
+
+        planned = stage.call("import", stage.file(42), "--dry-run")
+
+        assert why in planned.err
+        assert why in write(stage, ticket)
+        assert stage.given() == []
+
+    @pytest.mark.parametrize(
+        ("fields", "why"),
+        [
+            ({"number": None}, "its idempotency_key has no record; see: ticketctl aud"),
+            ({"number": 7}, "its idempotency_key is that of PROJ-7"),
+        ],
+        ids=["none", "another-number"],
+    )
+    def test_ticket_there_is_refused_without_its_record_unless_keys_expire(
+        self, stage: Stage, fields: dict[str, Any], why: str
+    ) -> None:
+        """A key whose time is over has no record, or is another ticket's."""
+        path = stage.file(1)
+        stage.call("import", path)
+        record = stage.read("PROJ", "import:PROJ-1")
+        stage.lose("PROJ", "import:PROJ-1")
+        if fields["number"]:
+            stage.write(record | serialized(fields))
+
+        refused = stage.call("import", path)
+        stage.controls.parameters["IdempotencyRetentionDays"] = "40"
+        over = stage.call("import", path)
+
+        assert why in refused.err
+        assert (refused.status, over.status) == (Status.FOUND, Status.OK)
+        assert "without a record: 1 key, whose time may be over" in over.out
+
+    def test_lost_ticket_has_the_date_that_its_key_recorded(self, stage: Stage) -> None:
+        """The file says none: the first import took its own time."""
+        path = stage.file(1, 2)
+        stage.call("import", path)
+        stage.change("PROJ", "import:PROJ-2", expires_at=4_000_000_000)
+        before, records = stage.tickets(), stage.records()
+        stage.lose("PROJ", 2)
+
+        stage.call("import", path)
+
+        assert stage.tickets()[2]["assigned_at"] == before[2]["assigned_at"]
+        assert stage.records() == records
+        assert not audited(stage).findings
+
+    @pytest.mark.parametrize(
+        ("fields", "why"),
+        [
+            ({"fingerprint": "erased:"}, "its text was erased here"),
+            (None, "its idempotency_key is that of PROJ-7"),
+        ],
+        ids=["erased", "taken"],
+    )
+    def test_key_is_judged_again_when_it_changed_after_the_look(
+        self, stage: Stage, fields: dict[str, Any] | None, why: str
+    ) -> None:
+        stage.seed(42).apply()
+        ticket = external()
+        if fields:
+            stage.write(record_of(ticket))
+        late = record_of(ticket) | serialized(fields or {"number": 7})
+        stage.before("transact_write_items", partial(stage.write, late))
+
+        assert why in write(stage, ticket)
+        assert stage.given() == []
+
+    def test_one_line_reads_its_own_neighbours_alone(self, stage: Stage) -> None:
+        """Also with a key of its own: who has it is for the records to say."""
+        stage.put(*range(1, 40))
+        file = stage.file(line(42, idempotency_key="another's"))
+
+        stage.call("import", file, "--dry-run")
+
+        queries = stage.dynamodb.requests["query"]
+        assert {query.get("Limit") for query in queries} == {1, 2}
+        assert not stage.dynamodb.requests["scan"]
+
+
 def test_import_takes_its_time_when_it_has_a_rate(stage: Stage) -> None:
-    """A key of its own is compared with those of the whole project."""
-    stage.put(*range(1, 20))
-    file = stage.file(line(30, idempotency_key="another's"))
-    started = stage.services.scheduler.now
+    """It reads at this rate before the question, and again before it writes."""
+    file, seconds = stage.file(*range(1, 31)), []
+    for words in (["--dry-run"], []):
+        started = stage.services.scheduler.now
+        stage.call("import", file, *words, "--rate", "1")
+        seconds.append(stage.services.scheduler.now - started)
 
-    stage.call("import", file, "--dry-run", "--rate", "5")
-
-    assert stage.services.scheduler.now - started > 1 / 5
+    planned, both = seconds
+    assert planned > 1
+    assert both > 2.5 * planned

@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import ASSIGNED_AT
+from tests.support.builders import ASSIGNED_AT, CALLER, create_ticket
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract import dynamodb_items
-from ticket_numbering.contract.chain import chain_of
 from ticket_numbering.contract.dynamodb_items import EXTERNAL, RESERVED
 from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import plain, serialized
-from ticketctl.ledger.chain import own_commitment
+from ticketctl.importing.judging import MISSING, Judge
+from ticketctl.importing.lines import ExternalTicket
 from ticketctl.ledger.findings import Finding, Kind
-from ticketctl.ledger.item import Item, ItemKind, Malformed, Ticket, parse
+from ticketctl.ledger.item import Item, ItemKind, Malformed, parse
 from ticketctl.ledger.judge import Window, judge, new_findings
 from ticketctl.ledger.record import KeyRecord
-from ticketctl.ledger.standing import Around, is_external
+from ticketctl.ledger.standing import Around
 
 SEED = {"status": RESERVED, "origin": EXTERNAL}
 
@@ -280,16 +280,23 @@ class TestWindow:
         assert (Kind.GAP, (1, 1)) in {(one.kind, one.numbers) for one in without}
 
 
-class TestStanding:
-    """What may stand at a number is what the judge says about the numbers there."""
+def verdict(number: int, around: Around, *, is_seeded: bool) -> str:
+    """Judge a ticket of another system at a number."""
+    request = create_ticket("A", f"old-{number}")
+    ticket = ExternalTicket(1, number, request, ASSIGNED_AT, is_dated=True)
+    return Judge(CALLER).verdict(ticket, around, None, is_seeded=is_seeded)
+
+
+class TestExternalNumbers:
+    """A ticket of another system stands where the judge has nothing to say."""
 
     @pytest.mark.parametrize("is_seeded", [True, False])
     @pytest.mark.parametrize("above", ItemKind)
     @pytest.mark.parametrize("below", [None, *ItemKind])
-    def test_number_is_external_as_the_finding_about_its_hole_says(
+    def test_ticket_may_stand_in_a_hole_as_the_finding_about_it_says(
         self, below: ItemKind | None, above: ItemKind, *, is_seeded: bool
     ) -> None:
-        """A first step of a seed makes it so before the second."""
+        """A first step of a seed lets it before the second."""
         under = moved(KINDS[below][0], 2) if below else None
         over = moved(KINDS[above][0], 6)
         holes = {
@@ -298,53 +305,34 @@ class TestStanding:
             if one.kind in HOLES and one.recorded is None
         }
 
-        found = is_external(4, Around(under, None, over), is_seeded=is_seeded)
+        found = verdict(4, Around(under, None, over), is_seeded=is_seeded)
 
         is_open = holes == {Kind.UNFINISHED_SEED} and not is_seeded
-        assert found is (not holes or is_open)
+        assert (found == MISSING) is (not holes or is_open)
 
     @pytest.mark.parametrize("is_seeded", [True, False])
-    def test_number_above_all_items_is_external_until_its_seed_is_finished(
+    def test_ticket_may_stand_above_all_items_until_the_seed_is_finished(
         self, *, is_seeded: bool
     ) -> None:
-        """Then a worker can have it."""
-        around = Around(parse(ticket_of(1)), None, None)
+        """Then a worker can have the number; right behind the last one, too."""
+        for number in (2, 3):
+            around = Around(parse(ticket_of(1)), None, None)
 
-        assert is_external(2, around, is_seeded=is_seeded) is not is_seeded
+            found = verdict(number, around, is_seeded=is_seeded)
 
-    def test_number_is_external_right_before_a_ticket_that_starts_a_segment(
-        self,
-    ) -> None:
-        [first], _ = chained(1)
-        start = parse(dict(first.fields) | {"number": 3})
-        assert isinstance(start, Ticket)
-        commitment = own_commitment(start)
-        assert commitment
-        hashed = chain_of(
-            "",
-            project_id="A",
-            number=3,
-            idempotency_key=start.idempotency_key,
-            commitment=commitment,
-            assigned_at=ASSIGNED_AT,
-        )
-        around = Around(None, None, start.having({**start.fields, "chain": hashed}))
+            assert (found == MISSING) is not is_seeded
 
-        external = [is_external(n, around, is_seeded=True) for n in (1, 2)]
-
-        assert external == [False, True]
-
-    def test_reserved_number_is_external_unless_its_seed_is_open(self) -> None:
+    def test_ticket_takes_a_reserved_number_unless_its_seed_is_open(self) -> None:
         end = parse(number_of(6, **SEED, reserved_up_to=6))
         below, right = parse(ticket_of(2)), parse(ticket_of(5))
 
         found = [
-            is_external(6, Around(under, end, None), is_seeded=seeded)
+            verdict(6, Around(under, end, None), is_seeded=seeded)
             for under in (below, right)
             for seeded in (True, False)
         ]
 
-        assert found == [False, True, True, True]
+        assert [one == MISSING for one in found] == [False, True, True, True]
 
 
 class TestNewFindings:

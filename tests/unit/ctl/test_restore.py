@@ -435,20 +435,6 @@ class TestRefusals:
         assert ended.status == Status.OK
         assert history.tickets() == before
 
-    def test_ticket_of_another_system_has_the_date_that_its_key_recorded(
-        self, history: History
-    ) -> None:
-        """The file says none: the first import took its own time."""
-        before = history.tickets()
-        history.lose(1)
-
-        history.stage.call(
-            "import", history.stage.file(line(1, title="Ticket 1", origin="phone"))
-        )
-
-        assert history.tickets()[1]["assigned_at"] == before[1]["assigned_at"]
-        assert not audited(history.stage).findings
-
 
 class TestAmongSeeds:
     """A seed goes on guarding its numbers, and nothing else comes among the others."""

@@ -1,0 +1,186 @@
+"""Writes tickets of another system, each with its key's record."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final
+
+from botocore.exceptions import ClientError
+
+from ticket_numbering.contract.dynamodb_items import (
+    CHAIN,
+    FINGERPRINT,
+    RECORD_ID,
+    STATUS,
+    record_id,
+    ticket_id,
+)
+from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.conditions import put_or_check
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RetryPolicy
+from ticketctl.aws.stack import System
+from ticketctl.aws.tickets import get_ticket
+from ticketctl.cli.errors import BusyError, InputError
+from ticketctl.cli.output import remark, with_progress
+from ticketctl.files.lines import Problems
+from ticketctl.importing.judging import ALREADY, UNRECORDED, Judge
+from ticketctl.importing.lines import ExternalTicket
+from ticketctl.importing.planning import Judged, judge_all
+from ticketctl.ledger.sequence import explains_below
+from ticketctl.sequences.seeding import Seed, Seeded
+
+_IN_FLIGHT: Final = 8
+_AT_A_TIME: Final = 64
+"""Tickets after which Ctrl-C takes effect, at the latest."""
+
+WRITTEN: Final = "written"
+REFUSED: Final = "refused"
+
+_OF_ITEM: Final = ("project_id", STATUS, CHAIN)
+_OF_RECORD: Final = (RECORD_ID, FINGERPRINT)
+"""The attributes that must be as they were read: what may become another item."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """Writes tickets below the last numbers of their projects."""
+
+    stack: System
+    judge: Judge
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    limiter: RateLimiter | None = None
+
+    def run(self, judged: Sequence[Judged], file: str) -> Counter[str]:
+        """Seed the projects, write what is missing, and return the results.
+
+        A line that the plan has as missing is `WRITTEN`, there by now, or `REFUSED`,
+        and then printed.
+        """
+        counts: Counter[str] = Counter()
+        refused = Problems(file)
+        due = [one for one in judged if one.is_due]
+        try:
+            results = self._write_due(due, self._seed_all(judged))
+            with with_progress(results, "importing", len(due)) as written:
+                for one, result in written:
+                    is_refused = result not in {WRITTEN, ALREADY, UNRECORDED}
+                    counts[REFUSED if is_refused else result] += 1
+                    if is_refused:
+                        ticket = one.ticket
+                        refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
+        except BaseException:  # Ctrl-C as well.
+            remark("not all is imported; run it again, and it goes on")
+            raise
+        refused.end()
+        return counts
+
+    def _seed_all(self, judged: Sequence[Judged]) -> Mapping[str, str]:
+        """Seed the projects; return why some are left out."""
+        busy: dict[str, str] = {}
+        for project, end in sorted(ends(judged)):
+            try:
+                seeded = self.seed(project, end)
+            except BusyError as error:
+                busy[project] = str(error)
+                continue
+            for given in seeded.given_within if seeded else ():
+                remark(f"{project}-{given} was given by workers meanwhile")
+        return busy
+
+    def _write_due(
+        self, due: Sequence[Judged], busy: Mapping[str, str]
+    ) -> Iterator[tuple[Judged, str]]:
+        """Write lines, several at a time; yield each with its result."""
+        free = []
+        for one in due:
+            if why := busy.get(one.ticket.project_id):
+                yield one, why
+            else:
+                free.append(one)
+        tickets = [one.ticket for one in free]
+        with ThreadPoolExecutor(_IN_FLIGHT) as pool:
+            for start in range(0, len(tickets), _AT_A_TIME):
+                some = [*self.judged(tickets[start : start + _AT_A_TIME])]
+                yield from zip(some, pool.map(self.write, some), strict=True)
+
+    def judged(self, tickets: Iterable[ExternalTicket]) -> Iterator[Judged]:
+        """Judge tickets whose projects are seeded."""
+        return judge_all(self.stack, self.judge, tickets, self.limiter, is_seeded=True)
+
+    def seed(self, project: str, number: int) -> Seeded | None:
+        """Seed up to a number, or finish the seed that ends with it.
+
+        Nothing is to be done if the sequence is past it: no worker takes it any more.
+        """
+        there = get_ticket(self.stack, project, number)
+        if there and not explains_below(there.kind):
+            return None
+        caller, retry = self.judge.caller, self.retry
+        try:
+            return Seed(self.stack, project, number, caller, "import", retry).apply()
+        except InputError:
+            return None
+
+    def write(self, judged: Judged) -> str:
+        """Write a ticket as it was judged; return `WRITTEN`, or what it is now.
+
+        Where the ground of the verdict is another one by now, it is judged again.
+
+        Raises:
+            BusyError: Others kept writing it.
+        """
+        ticket = judged.ticket
+
+        def attempt() -> str | None:
+            nonlocal judged
+            if not judged.is_due:
+                return judged.result
+            if self._put(judged):
+                return WRITTEN
+            [judged] = self.judged([ticket])
+            return None
+
+        return self.retry.until(attempt, f"{ticket.ticket_key}: others kept writing it")
+
+    def _put(self, judged: Judged) -> bool:
+        """Put a ticket and the record of its key, if both are as they were read."""
+        outputs, ticket = self.stack.outputs, judged.ticket
+        place, recorded = judged.place, judged.record
+        item, record = self.judge.items(ticket, place, recorded)
+        actions = [
+            put_or_check(
+                outputs["TicketsTableName"],
+                ticket_id(ticket.project_id, ticket.number),
+                item,
+                place.fields if place else {},
+                _OF_ITEM,
+            ),
+            put_or_check(
+                outputs["IdempotencyKeysTableName"],
+                record_id(ticket.request.key),
+                None if recorded else record,
+                recorded.fields if recorded else {},
+                _OF_RECORD,
+            ),
+        ]
+        try:
+            self.stack.client("dynamodb").transact_write_items(TransactItems=actions)
+        except ClientError as error:
+            if error_code(error) != "TransactionCanceledException":
+                raise
+            return False
+        return True
+
+
+def ends(judged: Sequence[Judged]) -> set[tuple[str, int]]:
+    """Return the numbers up to which projects are to be seeded."""
+    highest: dict[str, int] = {}
+    for one in judged:
+        project, number = one.ticket.project_id, one.ticket.number
+        highest[project] = max(number, highest.get(project, 0))
+    projects = {one.ticket.project_id for one in judged if not one.is_refused}
+    unfinished = {(one.ticket.project_id, one.unfinished) for one in judged}
+    tops = {(project, highest[project]) for project in projects}
+    return tops | {(project, end) for project, end in unfinished if end}
