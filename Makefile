@@ -78,9 +78,10 @@ package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for
 test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.
 	$(PIP_SETTINGS) $(BIN)/python -m pytest tests/sam
 
-test-aws: .venv/ready  ## Ask your AWS account for the facts of the proof, in 3 minutes; STACK=NAME: run the end-to-end tests of any stack on this one too, in 10; asks first, unless YES=1.
+test-aws: .venv/ready  ## Ask your AWS account for the facts of the proof, in 3 minutes; STACK=NAME: run the end-to-end tests of any stack on this one too, in 10; GRADUAL=1: and update it once, in 40; asks first, unless YES=1.
 	@PYTHONPATH=src:lab $(BIN)/python -m conformance aws --report "$(REPORT)" $(if $(STACK),--stack "$(STACK)") $(if $(YES),--yes)
 	@$(if $(STACK),$(BIN)/python -m pytest tests/e2e --stack "$(STACK)",:)
+	@$(if $(GRADUAL),PYTHONPATH=src:lab $(BIN)/python -m conformance gradual --stack "$(STACK)" $(if $(YES),--yes),:)
 
 # Three at a time, because those on the local system mostly wait for it.
 # Coverage is the unit tests' alone: a trace takes twice the time of a history, and proves nothing there.

@@ -10,6 +10,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
 from conformance.aws import checked, client, plan, table_names, temporary_tables
+from conformance.gradual import contradictions, update
 from conformance.suite import markdown
 from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.queues import messages_on
@@ -58,6 +59,28 @@ def aws(
         remark(f"contradicts docs/proof.md: {line}")
     remark(f"report: {report}")
     raise typer.Exit(Status.FOUND if found["contradicted"] else Status.OK)
+
+
+@app.command()
+def gradual(
+    *,
+    stack: Annotated[str, typer.Option(help="A stack for trials on AWS.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Update a gradually deployed stack once, and watch its alias and its alarm.
+
+    Ends with status 0 if nothing contradicts the template's order, else with 1.
+    """
+    found = find_stack(stack, None, None)
+    confirm(
+        f"{place_of(found)} gets a new version of the same build, which has a tenth of "
+        "the batches for half an hour; it takes about 40 minutes. Go on?",
+        yes=yes,
+    )
+    contradicted = [*contradictions(update(found))]
+    for line in contradicted:
+        remark(f"contradicts template.yaml: {line}")
+    raise typer.Exit(Status.FOUND if contradicted else Status.OK)
 
 
 def _plan_of_tests(name: str) -> str:

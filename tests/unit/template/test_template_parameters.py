@@ -175,6 +175,9 @@ class TestGradualDeployment:
             "Resource": "${NumberingWorker}:live",
             "ExecutedVersion": f"${{{version}.Version}}",
         }
+        policy = resources["NumberingWorkerAliaslive"]["UpdatePolicy"]
+        group = policy["CodeDeployLambdaAliasUpdate"]["DeploymentGroupName"]
+        assert group == "${NumberingWorkerDeploymentGroup}"
         assert alarm["Statistic"] == "Sum"
         assert is_on(alarm, {alarm["MetricName"]: [0, 1]})
         assert alarm["MetricName"] == "Errors"
