@@ -35,7 +35,7 @@ PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: always help run up build invoke package test-sam test-aws test lab prove simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: always help run up build invoke package test-sam test-aws test lab prove width simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
 help:  ## Show this list; times are for two idle processors.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -100,10 +100,13 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
-lab: simulate known-bad mutants  ## Run the long checks, for an hour or more.
+lab: simulate known-bad width mutants  ## Run the long checks, for an hour or more.
 
 prove: .venv-prove/ready  ## Prove the promises by induction, and refute each known-bad rule, in seconds.
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
+
+width: .venv-prove/ready  ## Ask of each condition of the proof's steps which promise needs it, in 5 minutes.
+	@PYTHONPATH=lab .venv-prove/bin/python -m induction.width
 
 simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, and a tenth as many with operators, in 5 minutes, or show one (SEED=n; OPERATORS=1: of those with operators).
 	$(if $(OPERATORS),,@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)")

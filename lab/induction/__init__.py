@@ -9,4 +9,5 @@ Read in this order:
     rules       known-bad rules, each with a path to the promise that it breaks
     domain      the two modes: any number of everything, or a small domain
     proving     obligations and paths, decided by Z3
+    width       that no step asks for more than a promise needs: `make width`
 """

@@ -54,10 +54,10 @@ class Domain:
         """Return a new constant: a hash."""
         return z3.Const(f"hash{next(self.serial)}", HASH)
 
-    def function(self, *kinds: Any) -> Any:
+    def function(self, *kinds: Any, name: str = "f") -> Any:
         """Return a new function from kinds to a kind, or to a sort of Z3."""
         sorts = [self.sorts.get(kind, kind) for kind in kinds]
-        return z3.Function(f"f{next(self.serial)}", *sorts)
+        return z3.Function(f"{name}{next(self.serial)}", *sorts)
 
     def every(self, kinds: Sequence[str], formula: Callable[..., Term]) -> Term:
         """Return that a formula holds for all."""
@@ -94,3 +94,26 @@ class SmallDomain(Domain):
         """Write the quantifier out."""
         values = product(*(map(z3.IntVal, SMALL[kind]) for kind in kinds))
         return z3.And([formula(*chosen) for chosen in values])
+
+
+class Instances(SmallDomain):
+    """Keeps the instances of a formula's outermost quantifier apart."""
+
+    def __init__(self) -> None:
+        """Keep none yet."""
+        super().__init__()
+        self.kinds: Sequence[str] = ()
+        self.of: list[tuple[tuple[int, ...], Term]] = []
+
+    def every(self, kinds: Sequence[str], formula: Callable[..., Term]) -> Term:
+        """Write the quantifier out, and keep its instances if it is the outermost."""
+        if self.depth:
+            return super().every(kinds, formula)
+        self.depth += 1
+        self.kinds = kinds
+        self.of = [
+            (chosen, formula(*map(z3.IntVal, chosen)))
+            for chosen in product(*(SMALL[kind] for kind in kinds))
+        ]
+        self.depth -= 1
+        return z3.And([instance for _, instance in self.of])

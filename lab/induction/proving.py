@@ -1,23 +1,27 @@
 """Obligations and paths, decided by Z3 within a limit of resources, never of time."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Final
 
 import z3
 
-from induction.domain import NO, NUMBER, Domain, SmallDomain, Term
+from induction.domain import NO, NUMBER, Domain, Instances, SmallDomain, Term
 from induction.invariant import NUMBERS, OTHERS, Property
 from induction.promises import OF_STATES, OTHERS_OF_STEPS, PROMISE_1, OfStep, is_end
 from induction.rules import Rule
 from induction.state import DAY, State, any_state, empty_tables
-from induction.steps import STEPS, Rules
+from induction.steps import STEPS, Rules, Step
 
 RESOURCES: Final = 100_000_000
 """Of one obligation; the longest takes a seventh."""
 
 RESOURCES_OF_A_CONTROL: Final = 50_000
 """All but four of the obligations take less."""
+
+FIRST_NAME: Final = 1_000
+"""The serial number of the first name of a step: above those of the states."""
 
 PROVED: Final = "proved"
 
@@ -40,17 +44,24 @@ class Obligation:
     known: tuple[Term, ...]
     goal: Term
     resources: int = RESOURCES
+    seed: int = 1
 
     @property
     def is_known(self) -> bool:
         """Whether it is known as it stands: the step leaves it alone."""
         return any(map(self.goal.eq, self.known))
 
+    @property
+    def is_proved(self) -> bool:
+        """Whether it does, and Z3 finds that within the resources."""
+        return self.verdict() == PROVED
+
     def verdict(self) -> str:
         """Return whether it does: it is proved, refuted or unknown."""
         if self.is_known:
             return PROVED
-        solver = decide([*self.known, z3.Not(self.goal)], self.resources)
+        formulas = [*self.known, z3.Not(self.goal)]
+        solver = decide(formulas, self.resources, self.seed)
         outcome = solver.check()
         if outcome == z3.unsat:
             return PROVED
@@ -64,38 +75,62 @@ def controls(of: Iterable[Obligation]) -> Collection[Obligation]:
     }.values()
 
 
-def decide(formulas: Sequence[Term], resources: int = RESOURCES) -> Any:
+def decide(formulas: Sequence[Term], resources: int = RESOURCES, seed: int = 1) -> Any:
     """Return a solver with these formulas, which knows nothing of any others."""
     solver = z3.Solver(ctx=z3.Context())
-    solver.set("random_seed", 1)
+    solver.set("random_seed", seed)
     solver.set("rlimit", resources)
     solver.add(*(one.translate(solver.ctx) for one in (DAY > 0, *formulas)))
     return solver
 
 
+class Before:
+    """Any state of which the invariant holds."""
+
+    def __init__(self, d: Domain) -> None:
+        """Name the state, and write down what is known of it."""
+        self.domain = d
+        self.state = s = any_state(d)
+        self.numbers = tuple(holds(s, d) for holds in NUMBERS)
+        self.everything = (*self.numbers, *(holds(s, d) for holds in OTHERS))
+        self.with_lemma = (*self.everything, _lemma(s, d))
+
+    def step(self, name: str, rules: Rules) -> Step:
+        """Return a step from this state; calls for one step choose the same names."""
+        self.domain.serial = count(FIRST_NAME)
+        return STEPS[name](self.state, self.domain, rules)
+
+
 def obligations() -> Iterator[Obligation]:
     """Yield that all holds at the start and after each step, and what follows."""
     d = Domain()
-    start, s = empty_tables(d), any_state(d)
-    numbers = tuple(holds(s, d) for holds in NUMBERS)
-    everything = (*numbers, *(holds(s, d) for holds in OTHERS))
+    start, before = empty_tables(d), Before(d)
     yield from _all_hold("start", NUMBERS + OTHERS, start, d, ())
-    yield _lemma_proved(s, d, numbers)
-    known = (*everything, _lemma(s, d))
-    for name, action in STEPS.items():
-        step = action(s, d, Rules(WITHOUT_KEYS))
-        yield from _all_hold(name, NUMBERS, step.after, d, (*numbers, step.guard))
-        for promise in PROMISE_1:
-            kept = promise.holds(s, step.after, d, Rules())
-            yield Obligation(name, promise.name, (*numbers, step.guard), kept)
-        step = action(s, d, Rules())
-        yield from _all_hold(name, OTHERS, step.after, d, (*everything, step.guard))
-        for promise in OTHERS_OF_STEPS:
-            kept = promise.holds(s, step.after, d, Rules())
-            yield Obligation(name, promise.name, (*known, step.guard), kept)
+    yield _lemma_proved(before)
+    for name in STEPS:
+        yield from of_step(name, before, lambda guard: guard)
     for promise in OF_STATES:
-        kept = promise.holds(s, s, d, Rules())
-        yield Obligation("promise", promise.name, everything, kept)
+        kept = promise.holds(before.state, before.state, before.domain, Rules())
+        yield Obligation("promise", promise.name, before.everything, kept)
+
+
+def of_step(
+    name: str, before: Before, weaker: Callable[[Term], Term]
+) -> Iterator[Obligation]:
+    """Yield that all holds after a step, of which the guard may be a weaker one."""
+    s, d = before.state, before.domain
+    step = before.step(name, Rules(WITHOUT_KEYS))
+    known = (*before.numbers, weaker(step.guard))
+    yield from _all_hold(name, NUMBERS, step.after, d, known)
+    for promise in PROMISE_1:
+        kept = promise.holds(s, step.after, d, Rules())
+        yield Obligation(name, promise.name, known, kept)
+    step = before.step(name, Rules())
+    guard = weaker(step.guard)
+    yield from _all_hold(name, OTHERS, step.after, d, (*before.everything, guard))
+    for promise in OTHERS_OF_STEPS:
+        kept = promise.holds(s, step.after, d, Rules())
+        yield Obligation(name, promise.name, (*before.with_lemma, guard), kept)
 
 
 def _all_hold(
@@ -121,8 +156,9 @@ def _lemma(s: State, d: Domain) -> Term:
     return d.every([NUMBER, NUMBER], lambda n, m: _is_open(s, n, m, end(n)))
 
 
-def _lemma_proved(s: State, d: Domain, numbers: Sequence[Term]) -> Obligation:
+def _lemma_proved(before: Before) -> Obligation:
     """Of the seeds' ends above a head, the lowest is unfinished: it is well-ordered."""
+    s, d = before.state, before.domain
     head, higher, least = (d.fresh(NUMBER) for _ in range(3))
 
     def is_above(m: Term) -> Term:
@@ -131,7 +167,8 @@ def _lemma_proved(s: State, d: Domain, numbers: Sequence[Term]) -> Obligation:
     lowest = d.every(
         [NUMBER], lambda m: z3.Implies(is_above(m), z3.And(is_above(least), least <= m))
     )
-    known, goal = (*numbers, lowest, head >= 0), _is_open(s, head, higher, least)
+    known = (*before.numbers, lowest, head >= 0)
+    goal = _is_open(s, head, higher, least)
     return Obligation("lemma", "a free number behind a head is open", known, goal)
 
 
@@ -147,14 +184,9 @@ def path(schedule: str, rules: Rules, shows: OfStep) -> list[str] | None:
         UndecidedError: The limit of resources is too low.
     """
     d = SmallDomain()
-    before = s = empty_tables(d)
-    taken = []
-    for name in schedule.split():
-        step = STEPS[name](s, d, rules)
-        before, s = s, step.after
-        taken.append((name, step))
-    formulas = [*(step.guard for _, step in taken), shows(before, s, d, rules)]
-    solver = decide([*d.bounds, *formulas])
+    taken, before, s = _taken(schedule, rules, d)
+    guards = [step.guard for _, step in taken]
+    solver = decide([*d.bounds, *guards, shows(before, s, d, rules)])
     outcome = solver.check()
     if outcome == z3.unknown:
         raise UndecidedError(schedule)
@@ -171,6 +203,19 @@ def path(schedule: str, rules: Rules, shows: OfStep) -> list[str] | None:
     ]
 
 
+def _taken(
+    schedule: str, rules: Rules, d: Domain
+) -> tuple[list[tuple[str, Step]], State, State]:
+    """Return the steps from empty tables, and the states around the last one."""
+    before = s = empty_tables(d)
+    taken = []
+    for name in schedule.split():
+        step = STEPS[name](s, d, rules)
+        before, s = s, step.after
+        taken.append((name, step))
+    return taken, before, s
+
+
 def history(rule: Rule) -> list[str] | None:
     """Return a path to a broken promise without a rule, unless there is one with it."""
 
@@ -180,3 +225,31 @@ def history(rule: Rule) -> list[str] | None:
     if path(rule.schedule, Rules(), breaks):
         return None
     return path(rule.schedule, Rules(frozenset({rule.name})), breaks)
+
+
+def broken_at(
+    rule: Rule, values: Mapping[str, Iterable[int]]
+) -> Iterator[tuple[int, int, bool]]:
+    """Yield where the path of a rule breaks its promise, if the rule is dropped.
+
+    Args:
+        rule: A known-bad rule.
+        values: The values to ask for, of each kind.
+
+    Yields:
+        The place of a variable of the promise, a value of it, and whether there is a
+        path on which the promise is broken for that value.
+    """
+    d, rules = SmallDomain(), Rules(frozenset({rule.name}))
+    taken, before, s = _taken(rule.schedule, rules, d)
+    solver = decide([*d.bounds, *(step.guard for _, step in taken)])
+    instances = Instances()
+    rule.breaks.holds(before, s, instances, rules)
+    for place, kind in enumerate(instances.kinds):
+        for value in values[kind]:
+            broken = [
+                z3.Not(holds).translate(solver.ctx)
+                for chosen, holds in instances.of
+                if chosen[place] == value
+            ]
+            yield place, value, solver.check(z3.Or(broken)) == z3.sat

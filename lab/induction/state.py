@@ -152,7 +152,10 @@ class State:
 def any_state(domain: Domain) -> State:
     """Return a state of which nothing is known."""
     return State(
-        **{one.name: domain.function(*one.metadata["kinds"]) for one in fields(State)}
+        **{
+            one.name: domain.function(*one.metadata["kinds"], name=one.name)
+            for one in fields(State)
+        }
     )
 
 

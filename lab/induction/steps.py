@@ -80,9 +80,7 @@ def query(s: State, d: Domain, rules: Rules) -> Step:
     """A worker reads the highest item: axiom 5."""
     w, v = d.fresh(WORKER), d.fresh(NUMBER)
     is_highest = d.every([NUMBER], lambda n: z3.Implies(n > v, z3.Not(s.placed(n))))
-    guard = z3.And(
-        z3.Or(v == 0, s.item(v)), v >= 0, rules.keep("consistent read", is_highest)
-    )
+    guard = z3.And(z3.Or(v == 0, s.item(v)), rules.keep("consistent read", is_highest))
     return Step(guard, _holds(s, rules, w, v), {"worker": w, "shows": v})
 
 
@@ -148,7 +146,6 @@ def block(s: State, d: Domain, rules: Rules) -> Step:
     date = now if rules.drops("no date before the head's") else later
     clocks = z3.And(s.clock() <= now, now <= s.clock() + DAY)
     guard = z3.And(
-        size > 0,
         d.every([NUMBER], each),
         rules.keep("clocks within a day", clocks),
         now >= 0,
@@ -246,9 +243,7 @@ def look(s: State, d: Domain, rules: Rules) -> Step:
         low=put2(s.low, o, lambda n: z3.If(seen(n), v, s.low(o, n))),
         high=put2(s.high, o, lambda n: z3.If(seen(n), top, s.high(o, n))),
     )
-    guard = z3.And(
-        s.phase(o) == SCANNING, v >= 0, v < top, z3.Or(v == 0, s.item(v)), between
-    )
+    guard = z3.And(s.phase(o) == SCANNING, v < top, z3.Or(v == 0, s.item(v)), between)
     is_due = z3.And(v + 1 < top, is_open)
     words = {"operator": o, "shows": v, "due": z3.If(is_due, v + 1, 0)}
     return Step(guard, after, words)
@@ -340,7 +335,8 @@ def put_back(s: State, d: Domain, rules: Rules) -> Step:
     following = n + 1
     chain = d.hash(covers, k, n)
     is_lost, is_external = s.lost(n), s.external(n)
-    is_own = z3.And(s.key(n) == k, s.chain(n) == chain, s.covers(n) == covers)
+    # Its hash is the line's: equal hashes cover the same.
+    is_own = z3.And(s.key(n) == k, s.covers(n) == covers)
     free = z3.Or(
         s.kind(n) == NOTHING,
         z3.And(s.kind(n) == RESERVED, z3.Not(is_lost)),
@@ -431,8 +427,7 @@ def put_back_external(s: State, d: Domain, rules: Rules) -> Step:
 
 def mark(s: State, d: Domain, rules: Rules) -> Step:
     """Void or erase: number, key, chain, date and `origin` stay."""
-    n, after = d.fresh(NUMBER), s
-    guard = s.keyed(n)
+    n, guard, after = d.fresh(NUMBER), YES, s
     if rules.drops("no mark without a ticket"):
         guard = z3.And(n > 0, s.kind(n) == NOTHING)
     if rules.drops("no mark without a ticket") or rules.drops("origin stays"):
