@@ -89,9 +89,16 @@ class Writer:
                 last.append((number, deed))
                 continue
             block = yield from self._add(outline, block, number, deed)
-        for number, deed in last:
-            block = yield from self._add(outline, block, number, deed)
         yield from self._flush(outline, block)
+        for number, deed in last:
+            # A seed that began before the mark stood can have its end above it.
+            self._look_again(outline.project_id, number, deed)
+            found = self.planner.judge_again(outline, number)
+            yield (
+                self._alone(outline, number, found)
+                if found.is_due
+                else (number, found, found.why or THERE)
+            )
 
     def _add(
         self, outline: Outline, block: Block, number: int, deed: Deed

@@ -219,6 +219,20 @@ class TestOthers:
         assert nested == [Status.OK]
         assert tables(past) == before
 
+    @pytest.mark.parametrize("calls", range(2))
+    def test_no_number_is_open_when_a_seed_runs_meanwhile(
+        self, past: Stage, calls: int
+    ) -> None:
+        """Its end is above that of the file, and its guard below."""
+        empty(past)
+        seed = past.seed(30)
+        past.before("put_item", *[int] * calls, seed.apply)
+
+        assert restore(past).status == Status.OK
+
+        assert not audited(past).findings
+        assert send(past, 23, 31) == {23: 23, 31: 31}
+
 
 class TestWorker:
     """Where a key has no record a running worker would give a second number."""
