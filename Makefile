@@ -57,17 +57,18 @@ define compile_artifact
 	echo "There is no Python 3.13 here, so the artifact has no bytecode and starts more slowly; name one with LAMBDA_PYTHON=..." >&2
 endef
 
-# Apart from the output of `package`, whose processor may be another one.
+# In the folder of plain `sam build`, so that an edit is invoked. Its packages may be for another processor
+# than the stack's, so the template goes, and `sam deploy` ends.
 build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine, in a minute.
-	$(PIP_SETTINGS) $(SAM) build --build-dir .build/sam --parameter-overrides Architecture=$(ARCH)
-	$(BIN)/python -m ticketctl.local.artifact .build/sam/NumberingWorker
-	PYTHONPATH=src $(BIN)/python -m ticketctl.local.connection_files
-	$(call compile_artifact,.build/sam/NumberingWorker)
+	$(PIP_SETTINGS) $(SAM) build --parameter-overrides Architecture=$(ARCH)
+	mv .aws-sam/build/template.yaml .aws-sam/build/template-of-make-build.yaml
+	$(BIN)/python -m ticketctl.local.artifact .aws-sam/build/NumberingWorker
+	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 	@printf 'Next, in place of the above: `make up`, and in another terminal `make invoke`.\n'
 
 invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.
 	@test -f .build/local/env || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
-	@test -f .build/sam/local.json || { echo "build the function first: make build" >&2; exit 1; }
+	@test -d .aws-sam/build/NumberingWorker || { echo "build the function first: make build" >&2; exit 1; }
 	$(SAM) local invoke --event "$(EVENT)"
 
 package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for `sam deploy`, in a minute.

@@ -106,7 +106,32 @@ def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
     if "origin" not in before and dates != sorted(dates):
         yield "dated before the ticket before it"
     if follows and ticket["chain"] != chain(ticket, before):
-        yield "its chain does not fit the ticket before it"
+        if ticket["chain"] == chain(ticket, {}):
+            yield "its chain starts anew behind a ticket with a chain"
+        else:
+            yield "it was changed, or the chain of the ticket before it was"
+
+
+def remarks(tickets: Iterable[Ticket]) -> Iterator[str]:
+    """Yield the tickets that are marked or have no chain, those in a row as one."""
+    rows: list[tuple[str, int, int, str]] = []
+    for ticket in sorted(tickets, key=place):
+        project, number = place(ticket)
+        what = ticket.get("status", "" if "chain" in ticket else "without a chain")
+        if rows and rows[-1] == (project, rows[-1][1], number - 1, what):
+            rows[-1] = (project, rows[-1][1], number, what)
+        else:
+            rows.append((project, number, number, what))
+    for project, first, last, what in rows:
+        if what and first == last:
+            yield f"{project}-{first} is {what}"
+        elif what:
+            yield f"{project}-{first} to {project}-{last} are {what}"
+
+
+def place(ticket: Ticket) -> tuple[str, int]:
+    """Return the project and the number."""
+    return ticket["project_id"], ticket["number"]
 
 
 def verify(tickets: Iterable[Ticket], heads: Iterable[Any] = ()) -> list[str]:
@@ -114,8 +139,8 @@ def verify(tickets: Iterable[Ticket], heads: Iterable[Any] = ()) -> list[str]:
     found: list[str] = []
     chains: dict[tuple[str, int], Any] = {}
     before: Ticket = {"project_id": None}
-    for ticket in sorted(tickets, key=lambda one: (one["project_id"], one["number"])):
-        project, number = ticket["project_id"], ticket["number"]
+    for ticket in sorted(tickets, key=place):
+        project, number = place(ticket)
         if project != before["project_id"]:
             before = {"number": 0}
         found += [f"{project}-{number}: {text}" for text in problems(ticket, before)]
@@ -190,14 +215,10 @@ def main() -> None:
     with reading("standard input"):
         tickets = [*tickets_of(sys.stdin.read())]
     heads = [*heads_of(sys.argv[1:])]
-    lines: list[str] = []
-    for ticket in tickets:
-        remark = ticket.get("status", "" if "chain" in ticket else "without a chain")
-        if remark:
-            lines.append(f"{ticket['project_id']}-{ticket['number']} is {remark}")
     found = verify(tickets, heads)
-    count = f"{len(tickets)} items, {len(heads)} heads, {len(found)} problems"
-    show([*lines, *found, count])
+    counts = {"item": len(tickets), "head": len(heads), "problem": len(found)}
+    ends = [f"{count} {noun}{'s' * (count != 1)}" for noun, count in counts.items()]
+    show([*remarks(tickets), *found, ", ".join(ends)])
     sys.exit(bool(found) or not tickets)
 
 

@@ -16,7 +16,12 @@ from ticketctl.aws.topic import subscribe
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION
-from ticketctl.local.connection_files import BUILD, architecture, write_function_file
+from ticketctl.local.connection_files import (
+    BUILD,
+    architecture,
+    write_function_file,
+    write_local_template,
+)
 from ticketctl.local.stack import LocalStack, local_stack
 
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
@@ -97,7 +102,7 @@ def run_sam(
 
 
 def built_template() -> Path:
-    template = BUILD / "template.yaml"
+    template = BUILD / "template-of-make-build.yaml"
     if not template.exists():
         pytest.fail(f"There is no {template}: `make build` makes it.")
     return template
@@ -124,14 +129,15 @@ class Invocation(NamedTuple):
 def local_system(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[LocalStack, Path]]:
-    """Start the system as `make up` does; return it with the function's variables.
+    """Start the system as `make up` does; return it with the folder of its files.
 
-    They go to a folder of the tests: a system that is up keeps its own.
+    It is of the tests: a system that is up keeps its own.
     """
-    file = tmp_path_factory.mktemp("local") / "env.json"
+    folder = tmp_path_factory.mktemp("local")
     with local_stack() as stack, bridge(stack.emulator.port):
-        write_function_file(stack, file)
-        yield stack, file
+        write_local_template(folder / "template.json")
+        write_function_file(stack, folder / "env.json")
+        yield stack, folder
 
 
 @pytest.fixture(scope="session")
@@ -140,7 +146,10 @@ def invoke(local_system: tuple[LocalStack, Path]) -> Callable[[Path], Invocation
     options = ["--skip-pull-image"] if docker("image", "inspect", IMAGE) else []
 
     def run(event: Path) -> Invocation:
-        command = "local", "invoke", "--env-vars", local_system[1], "--event", event
+        folder = local_system[1]
+        files = "--template-file", folder / "template.json"
+        variables = "--env-vars", folder / "env.json"
+        command = "local", "invoke", "--event", event, *files, *variables
         result = run_sam(*command, *options)
         return Invocation(json.loads(result.stdout or "null"), result.stderr)
 

@@ -140,8 +140,15 @@ class AuditReading:
         for project_id, chain in self.chains.items():
             if chain.is_out_of_order:
                 self.chains[project_id] = SequenceCheck()
+                before = self._count(project_id)
                 for page in self.reader.project(project_id):
                     self._take(map(ledger_item, page))
+                # Those that were written meanwhile.
+                self.tickets_read += self._count(project_id) - before
+
+    def _count(self, project_id: str) -> int:
+        tickets, *_, reserved = self.numbers.counts(project_id)
+        return tickets + reserved
 
     def _match(self, page: Sequence[RawItem]) -> None:
         """Match records with their tickets."""

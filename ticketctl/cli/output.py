@@ -23,6 +23,8 @@ Item = TypeVar("Item")
 
 _ENDLESS: Final = 10_000
 _INDENT: Final = "  "
+_NARROW: Final = 73
+"""Columns below which a table of texts has no room for them."""
 _STEP: Final = 1_000
 """Items between two lines of progress, where no terminal shows a bar."""
 
@@ -130,8 +132,12 @@ def print_line(line: str, style: str = "") -> None:
     """
     out, text = console(), Text(line, style)
     if out.is_terminal:
-        text = Text(f"\n{_INDENT}").join(text.wrap(out, out.width - len(_INDENT)))
+        text = Text(f"\n{_INDENT}").join(_wrapped(text, out))
     out.print(text)
+
+
+def _wrapped(text: Text, out: Console) -> Iterable[Text]:
+    return text.wrap(out, out.width - len(_INDENT))
 
 
 def print_json(value: Any) -> None:
@@ -175,6 +181,18 @@ def utc(time: datetime) -> str:
     """Return a time in UTC, to the second, as every output has it."""
     text = time.astimezone(UTC).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z")
+
+
+def is_narrow(out: Console) -> bool:
+    """Tell whether a row with a text needs two lines of this terminal."""
+    return out.is_terminal and out.width < _NARROW
+
+
+def print_row_narrow(out: Console, cells: Iterable[str], text: str) -> None:
+    """Print a row as two lines: its short cells, and its text, indented."""
+    out.print(Text("  ".join(filter(None, cells))))
+    for line in _wrapped(Text(text), out):
+        out.print(Text(_INDENT) + line)
 
 
 def print_table_whole(table: Table, out: Console | None = None) -> None:

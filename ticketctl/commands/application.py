@@ -37,19 +37,24 @@ _STATUSES: Final = """
 
 
 def _refuse_repeats(command: Any, ctx: Any, args: list[str]) -> None:
-    """Refuse an option that is given twice; the last would count, and nobody see it."""
+    """Refuse an option that is given twice, for the last would count and nobody see it.
+
+    And a ticket key in two words.
+    """
     if ctx.resilient_parsing:  # For completions, of unfinished lines.
         for parameter in command.get_params(ctx):  # Typer loads pydantic for a value.
             parameter.process_value = lambda _, value: value
         return
     try:
-        _, _, given = command.make_parser(ctx).parse_args(args=[*args])
+        values, rest, given = command.make_parser(ctx).parse_args(args=[*args])
     except Exception as error:
         _explain(command, ctx, getattr(error, "option_name", ""))
         raise
     for option, number in Counter(given).items():
         if number > 1 and not (option.multiple or option.is_flag):
             ctx.fail(f"{option.opts[0]} is given {number} times, and takes one value")
+    if rest and "ticket_key" in values:
+        ctx.fail(f"write {values['ticket_key']}-{rest[0]}: a ticket is one word")
 
 
 def _explain(command: Any, ctx: Any, option: str) -> None:

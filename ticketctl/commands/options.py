@@ -9,7 +9,12 @@ import typer
 MAX_NUMBER: Final = 10**15
 """The contract's; its import takes longer than all of `--version`."""
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object, for scripts.")
+]
+JsonLines = Annotated[
+    bool, typer.Option("--json", help="Print a JSON object a line, for scripts.")
+]
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 TicketKey = Annotated[
     str, typer.Argument(metavar="TICKET", help="A ticket key, such as PROJ-42.")

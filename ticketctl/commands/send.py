@@ -5,13 +5,14 @@ from uuid import uuid4
 
 import typer
 
-from ticketctl.cli.errors import InputError, Status
+from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, print_json_line
 from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.commands.options import (
     MAX_NUMBER,
     File,
     Json,
+    JsonLines,
     completed_by,
 )
 
@@ -122,7 +123,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
         bool,
         typer.Option(
             help="Send invalid requests too, as a producer with a bug would; "
-            "they end as dead letters."
+            "they end as dead letters, and nothing waits for them."
         ),
     ] = False,
     dry_run: Annotated[
@@ -133,7 +134,7 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     ] = None,
     wait: Wait = False,
     timeout: Timeout = 60,
-    as_json: Json = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Ask for the tickets of a file.
 
@@ -147,8 +148,8 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     ticket. Different files of one name, such as an export of each night, need a
     --key-prefix each, or keys in their lines.
 
-    With --json it prints a JSON document a line: for each message, or with --wait for
-    each number. Status 1 says that lines were skipped, or that a number is missing.
+    With --json a line is for a message, or with --wait for a number. Status 1 says
+    that lines were skipped, or that a number is missing.
     """
     from ticket_numbering.contract.limits import Limits
     from ticketctl.aws.stack import limits_of
@@ -158,10 +159,6 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.send.delivering import Delivery
     from ticketctl.send.spool import Spool
 
-    if unchecked and wait:
-        raise InputError(
-            "--wait knows the keys of checked lines: leave out --unchecked"
-        )
     keys, status = keys_of(file, key_prefix), Status.OK
     with open_lines(file, "send-file") as lines, Spool() as spool:
         stack = None if dry_run else stack_of(ctx)

@@ -7,7 +7,7 @@ import typer
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, program, remark
 from ticketctl.commands.application import TICKETS, command, stack_of
-from ticketctl.commands.options import Json, Project, TicketKey
+from ticketctl.commands.options import Json, JsonLines, Project, TicketKey
 from ticketctl.ledger import HIGHEST
 
 Evidence = Annotated[bool, typer.Option(help="Show the hashes and the salt, too.")]
@@ -55,11 +55,11 @@ def list_(
         int | None,
         typer.Option(min=1, max=HIGHEST, help="Only those with lower numbers."),
     ] = None,
-    as_json: Json = False,
+    as_json: JsonLines = False,
 ) -> None:
     """List a project's latest tickets, newest first.
 
-    With --json each is a whole JSON document on a line.
+    With --json each is whole.
     Ends with status 1 if there are none.
     """
     from ticketctl.cli.arguments import checked_project

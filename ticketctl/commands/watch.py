@@ -8,7 +8,7 @@ import typer
 
 from ticketctl.cli.errors import Status
 from ticketctl.commands.application import TICKETS, command, stack_of
-from ticketctl.commands.options import Json
+from ticketctl.commands.options import JsonLines
 
 
 @command(
@@ -29,7 +29,7 @@ def watch(
     seconds: Annotated[
         int | None, typer.Option("--for", min=1, help="End after this many seconds.")
     ] = None,
-    as_json: Json = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Show each number and each refusal as it is announced, until Ctrl-C.
 

@@ -15,7 +15,9 @@ from ticketctl.aws.stack import System
 from ticketctl.cli.output import (
     console,
     counted,
+    is_narrow,
     print_json,
+    print_row_narrow,
     print_table_whole,
     printable,
     program,
@@ -47,7 +49,7 @@ def print_list(
 
 
 def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:
-    """Print a line for each dead letter."""
+    """Print a line for each dead letter; on a narrow terminal two."""
     table = Table("message id", "age", "project", "key", "bytes", "reason", box=None)
     for column in table.columns:
         column.overflow = "fold"
@@ -62,8 +64,13 @@ def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:
             str(len(dead_letter.body.encode())),
             dead_letter.explanation,
         )
-        table.add_row(*(Text(visible(cell)) for cell in cells))
-    print_table_whole(table, console)
+        *short, size, reason = map(visible, cells)
+        if is_narrow(console):
+            print_row_narrow(console, [*short, f"{size} bytes"], reason)
+        else:
+            table.add_row(*map(Text, (*short, size, reason)))
+    if table.rows:
+        print_table_whole(table, console)
 
 
 def print_whole(console: Console, dead_letter: DeadLetter) -> None:

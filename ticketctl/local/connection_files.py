@@ -1,7 +1,6 @@
 """Writes the files that lead a shell and `sam local invoke` to the local system.
 
-`samconfig.toml` names those of `sam local invoke`: `make build` writes the template,
-and `make up` the variables.
+`samconfig.toml` names those of `sam local invoke`.
 """
 
 import fcntl
@@ -20,15 +19,20 @@ from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.clients import OWNER
 from ticketctl.local.deployment import FUNCTION
-from ticketctl.local.stack import LocalStack
+from ticketctl.local.stack import TEMPLATE, LocalStack
 from ticketctl.status.variables import exports
 
 DIRECTORY: Final = ROOT / ".build" / "local"
 SHELL_FILE: Final = DIRECTORY / "env"
-FUNCTION_FILE: Final = DIRECTORY / "env.json"
-BUILD: Final = ROOT / ".build" / "sam"
-"""Where `make build` has SAM build the function."""
+FUNCTION_FILE: Final = DIRECTORY / "written-by-make-up.json"
+"""The function's variables; where it is missing the SAM CLI's error has this name."""
+TEMPLATE_FILE: Final = DIRECTORY / "template.json"
+BUILD: Final = ROOT / ".aws-sam" / "build"
+"""Where the SAM CLI builds the function."""
 ENDPOINT: Final = "AWS_ENDPOINT_URL"
+
+# Programs read one of them, and the emulator is behind no proxy.
+_NO_PROXY: Final = ("NO_PROXY", "no_proxy")
 
 # How a container names the machine that it runs on.
 _HOST: Final = "host.docker.internal"
@@ -50,8 +54,8 @@ def lock() -> Iterator[None]:
         try:
             yield
         finally:
-            SHELL_FILE.unlink(missing_ok=True)
-            FUNCTION_FILE.unlink(missing_ok=True)
+            for written in (SHELL_FILE, FUNCTION_FILE, TEMPLATE_FILE):
+                written.unlink(missing_ok=True)
 
 
 def variables(stack: LocalStack) -> dict[str, str]:
@@ -76,6 +80,7 @@ def write_shell_file(stack: LocalStack) -> None:
     lines = [
         "unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SESSION_TOKEN",
         *exports(variables(stack)),
+        *(f'export {name}="127.0.0.1${{{name}:+,${name}}}"' for name in _NO_PROXY),
         f'export PATH={directory}:"$PATH"',
     ]
     SHELL_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -91,24 +96,21 @@ def write_function_file(stack: LocalStack, file: Path = FUNCTION_FILE) -> None:
     file.write_text(json.dumps({FUNCTION: own}, indent=2) + "\n", encoding="utf-8")
 
 
-def write_local_template(built: Path, copy: Path) -> None:
-    """Write a copy of the built template for `sam local` on this machine.
+def write_local_template(file: Path = TEMPLATE_FILE) -> None:
+    """Write a copy of the template that has `sam local` run what `sam build` built.
 
     The SAM CLI passes only declared variables to the function, and the template that
     is deployed must not declare the address of an emulator.
     """
-    document = yaml_parse(built.read_text(encoding="utf-8"))
+    document = yaml_parse(TEMPLATE.read_text(encoding="utf-8"))
     function = document["Resources"][FUNCTION]["Properties"]
+    function["CodeUri"] = str(BUILD / FUNCTION)
     function["Environment"]["Variables"][ENDPOINT] = ""
     document["Parameters"]["Architecture"]["Default"] = architecture()
     # YAML reads an unquoted policy version as a date.
-    copy.write_text(json.dumps(document, default=str), encoding="utf-8")
+    file.write_text(json.dumps(document, default=str), encoding="utf-8")
 
 
 def architecture() -> str:
     """Return this machine's processor as the template's parameter names it."""
     return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
-
-
-if __name__ == "__main__":
-    write_local_template(BUILD / "template.yaml", BUILD / "local.json")

@@ -18,6 +18,7 @@ from ticketctl.local.connection_files import (
     SHELL_FILE,
     lock,
     write_function_file,
+    write_local_template,
     write_shell_file,
 )
 from ticketctl.local.stack import LocalStack, local_stack
@@ -93,6 +94,7 @@ class Session:
             self.start(_BY_TYPE[fifo], progress=_step) as stack,
             bridge(stack.emulator.port),
         ):
+            write_local_template()
             write_function_file(stack)
             write_shell_file(stack)
             _print_places(stack)

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import Final
 
+from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.aws_errors import AWS_ERRORS, is_no_answer
@@ -102,7 +103,8 @@ class Delivery:
         self.sent += 1
         waits = self.timeout is not None
         if waits:
-            self.awaited.append(CreateTicket.parse(request.body))
+            with suppress(PoisonMessageError):  # Of an unchecked file.
+                self.awaited.append(CreateTicket.parse(request.body))
         key = request.fields.get("idempotency_key")
         if self.as_json and not waits:
             line = {"line": request.line} if self.is_file else {}

@@ -15,7 +15,14 @@ from ticket_numbering.contract.dynamodb_items import (
     STATUS,
 )
 from ticketctl.aws.items import json_values
-from ticketctl.cli.output import console, print_table_whole, printable, visible
+from ticketctl.cli.output import (
+    console,
+    is_narrow,
+    print_row_narrow,
+    print_table_whole,
+    printable,
+    visible,
+)
 from ticketctl.ledger.item import Item
 
 # The order in which fields are printed; others stand between these and the last.
@@ -23,8 +30,6 @@ _FIRST: Final = ("project_id", NUMBER, "title", STATUS, "priority", ASSIGNED_AT)
 _LAST: Final = ("attributes", "description")
 _EVIDENCE: Final = {CHAIN, COMMITMENT, SALT}
 _WIDTH: Final = 16
-_WIDE: Final = 76
-"""Columns of a terminal on which no date need be folded."""
 
 
 def ticket_json(ticket: Item) -> dict[str, Any]:
@@ -52,17 +57,20 @@ def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> No
 
 
 def print_tickets(tickets: Iterable[Item]) -> None:
-    """Print tickets as a table, a row each."""
-    names = (NUMBER, ASSIGNED_AT, "priority", "title", STATUS)
-    table = Table()
-    whole = {*names} - {"title"} if console().width >= _WIDE else {NUMBER}
+    """Print tickets as a table, a row each; on a narrow terminal two lines each."""
+    names, table = (NUMBER, ASSIGNED_AT, "priority", "title", STATUS), Table()
     for name in names:
         label = name.replace("_", " ")
-        table.add_column(label, no_wrap=name in whole, overflow="fold")
+        table.add_column(label, no_wrap=name != "title", overflow="fold")
     for ticket in tickets:
-        texts = [visible(str(ticket.fields.get(name, ""))) for name in names]
-        table.add_row(*map(Text, texts))
-    print_table_whole(table)
+        texts = {name: visible(str(ticket.fields.get(name, ""))) for name in names}
+        if is_narrow(console()):
+            title = texts.pop("title")
+            print_row_narrow(console(), texts.values(), title)
+        else:
+            table.add_row(*map(Text, texts.values()))
+    if table.rows:
+        print_table_whole(table)
 
 
 def _lines(value: Any) -> Iterator[str]:

@@ -304,10 +304,10 @@ class TestVerifier:
 
     @pytest.fixture
     def tickets(self, steps: Steps) -> Steps:
-        """Return two projects; in the second, the last ticket has no chain."""
+        """Return two projects; in the second, the last tickets have no chain."""
         steps.numbers("A", 2)
         steps.numbers("B", 1)
-        steps.put(*imported_items([create_ticket("B")], 2))
+        steps.put(*imported_items([create_ticket("B")] * 3, 2))
         steps.changes("A", 1, status="voided")
         return steps
 
@@ -317,14 +317,14 @@ class TestVerifier:
         """Those of each file; marked tickets, and those without a chain."""
         head = {"project_id": "A", "number": 2, "chain": chain_of(tickets, 2)}
         wrong = head | {"chain": "v1:other"}, head | {"number": 3}
-        named = ["A-1 is voided", "B-2 is without a chain"]
+        named = ["A-1 is voided", "B-2 to B-4 are without a chain"]
         problems = [f"A-{number}: a head does not hold" for number in (2, 3)]
 
         clean = self.run(tmp_path, tickets, head, head)
         found = self.run(tmp_path, tickets, *wrong)
 
-        assert clean == (0, [*named, "4 items, 2 heads, 0 problems"])
-        assert found == (1, [*named, *problems, "4 items, 2 heads, 2 problems"])
+        assert clean == (0, [*named, "6 items, 2 heads, 0 problems"])
+        assert found == (1, [*named, *problems, "6 items, 2 heads, 2 problems"])
 
     def test_first_number_above_1_is_a_problem_without_a_chain_too(
         self, steps: Steps
@@ -396,10 +396,14 @@ class TestVerifier:
             ),
             (
                 lambda steps: steps.changes("A", 5, title=7),
-                "A-5: its chain does not fit the ticket before it",
+                "A-5: it was changed, or the chain of the ticket before it was",
+            ),
+            (
+                lambda steps: segment(steps, 6),
+                "A-6: its chain starts anew behind a ticket with a chain",
             ),
         ],
-        ids=["gap", "external", "erased-without-title", "type-alone"],
+        ids=["gap", "external", "erased-without-title", "type-alone", "restarted"],
     )
     def test_problem_says_what_is_wrong(
         self, steps: Steps, tamper: Tamper, problem: str

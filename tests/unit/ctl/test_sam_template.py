@@ -1,25 +1,48 @@
-"""The copy of the built template that `sam local` uses."""
+"""The copy of the template that `sam local` uses, and how it is led there."""
 
 import json
+import tomllib
 from pathlib import Path
 
 from tests.support.template_loader import TEMPLATE, source
-from ticketctl.local.connection_files import architecture, write_local_template
+from ticketctl.local.artifact import ROOT
+from ticketctl.local.connection_files import (
+    BUILD,
+    FUNCTION_FILE,
+    TEMPLATE_FILE,
+    architecture,
+    write_local_template,
+)
 from ticketctl.local.deployment import FUNCTION
 
 
-def test_copy_alone_is_for_this_machine_and_declares_the_address_of_an_emulator(
+def test_copy_runs_the_built_function_on_this_machine_with_an_emulators_address(
     tmp_path: Path,
 ) -> None:
-    built, copy = tmp_path / "template.yaml", tmp_path / "local.json"
-    text = TEMPLATE.read_text(encoding="utf-8")
-    built.write_text(text, encoding="utf-8")
+    copy = tmp_path / "template.json"
 
-    write_local_template(built, copy)
+    write_local_template(copy)
 
-    assert built.read_text(encoding="utf-8") == text
     expected = json.loads(json.dumps(source(), default=str))
     function = expected["Resources"][FUNCTION]["Properties"]
+    function["CodeUri"] = str(BUILD / FUNCTION)
     function["Environment"]["Variables"]["AWS_ENDPOINT_URL"] = ""
     expected["Parameters"]["Architecture"]["Default"] = architecture()
     assert json.loads(copy.read_text(encoding="utf-8")) == expected
+
+
+def test_plain_commands_build_invoke_and_deploy_in_one_folder() -> None:
+    """`sam build` takes its own folder; a deployment of the source has no packages."""
+    environments = tomllib.loads(TEMPLATE.with_name("samconfig.toml").read_text())
+    invoke = environments["default"]["local_invoke"]["parameters"]
+    built = {
+        options[command]["parameters"]["template_file"]
+        for options in environments.values()
+        if isinstance(options, dict)
+        for command in options.keys() & {"deploy", "package"}
+    }
+
+    assert "build_dir" not in environments["default"]["build"]["parameters"]
+    assert ROOT / invoke["template_file"] == TEMPLATE_FILE
+    assert ROOT / invoke["env_vars"] == FUNCTION_FILE
+    assert {ROOT / path for path in built} == {BUILD / "template.yaml"}
