@@ -6,6 +6,7 @@ had the function's timeout since.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -23,6 +24,9 @@ ENABLED: Final = "Enabled"
 
 _MAX_TIMEOUT: Final = 900
 """Seconds; Lambda quotas. Of a version that nobody can look at any more."""
+
+RESTORING: Final = "ticketctl:restoring"
+"""The tag of mappings while a restore is at work that needs the worker stopped."""
 
 Ask = Callable[..., Any]
 """Puts a question about some things to a named service; None is no answer."""
@@ -95,6 +99,17 @@ def known_state(stack: System, ask: Ask) -> WorkerState | None:
     """Return what is known about the worker, if services may give no answer."""
     found = ask("Lambda", _sources, stack)
     return found and _whole(stack, *found, ask=ask)
+
+
+@contextmanager
+def restoring(stack: System, sources: Sequence[Source]) -> Iterator[None]:
+    """Tag mappings until the block has come to its end, so that nobody starts them."""
+    client = stack.client("lambda")
+    for source in sources:
+        client.tag_resource(Resource=source.arn, Tags={RESTORING: source.id})
+    yield
+    for source in sources:
+        client.untag_resource(Resource=source.arn, TagKeys=[RESTORING])
 
 
 def _whole(

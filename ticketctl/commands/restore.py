@@ -34,6 +34,12 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
         bool,
         typer.Option(help="Take a file that a person filtered, or that was cut."),
     ] = False,
+    heads: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Check the file against heads that were kept, first."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option(help="Print the plan, and what would be refused.")
     ] = False,
@@ -56,14 +62,22 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
     request would get a second number meanwhile. Run an interrupted restore again to
     continue it. Ends with status 1 if something is refused, and names the next command.
     """
+    from ticketctl.audit.heads import read_heads
     from ticketctl.aws.items import timestamp_now
     from ticketctl.aws.rate_limiter import RateLimiter
     from ticketctl.aws.stack import caller_arn, place_of
     from ticketctl.aws.table_reader import TableReader
     from ticketctl.cli.arguments import checked_project
+    from ticketctl.files.lines import MOST_PROBLEMS
     from ticketctl.restore.database import Database
     from ticketctl.restore.deeds import Terms
-    from ticketctl.restore.reading import ExportReader, read_tables, saved_file
+    from ticketctl.restore.outlines import failing_heads
+    from ticketctl.restore.reading import (
+        NOTHING,
+        ExportReader,
+        read_tables,
+        saved_file,
+    )
     from ticketctl.restore.restoring import Restore, shown
 
     projects = frozenset(map(checked_project, project or ()))
@@ -71,6 +85,8 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
         ExportReader(database, saved, projects).read(copy, is_part=partial)
         if not database.projects():
             raise InputError(f"{file}: has nothing to put back")
+        if failing := [*failing_heads(database, read_heads(heads) if heads else ())]:
+            raise InputError(f"{'; '.join(failing[:MOST_PROBLEMS])}{NOTHING}")
         stack = stack_of(ctx)
         with spinner("reading") as show:
             reader = TableReader.of(stack, limiter=RateLimiter(rate))
@@ -78,19 +94,21 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
         terms = Terms(caller_arn(stack), stack.retention_days, timestamp_now())
         restore = Restore(stack, database, saved, terms, is_part=partial)
         restore.plan()
-        said = [*restore.lines()]
+        said, closing = [*restore.lines()], ""
         if not (dry_run or verify):
-            restore.check_worker()
-            if restore.is_empty:
-                said.append("nothing to put back")
-            else:
+            stopped = restore.stopped()
+            closing = "put back: nothing"
+            if not restore.is_empty:
                 confirm("\n".join([place_of(stack), *said, "Go on?"]), yes=yes)
-                done = shown(restore.run())
-                said = [f"put back: {done}; refused {restore.refused:,}; not announced"]
-        said += restore.commands()
+                with stopped:
+                    closing = f"put back: {shown(restore.run())}"
+                said = []
+            closing += f"; refused: {restore.refused:,}; not announced; next: "
+        said += (commands := [*restore.commands()])
         is_wrong = restore.refused > 0 or (verify and not restore.is_empty)
-    if not (dry_run or verify):
-        said.append(f"next: {program} audit, before the worker starts")
+    if closing:
+        those = "the commands above, then " if commands else ""
+        said.append(f"{closing}{those}{program} audit, before the worker starts")
     console().print("\n".join(said), markup=False)
     if is_wrong:
         raise typer.Exit(Status.FOUND)

@@ -126,7 +126,7 @@ class Database:
 
     def remove_item(self, project_id: str, number: int) -> None:
         """Forget what the tables had at a number."""
-        query = "DELETE FROM items WHERE NOT is_own AND project_id = ? AND number = ?"
+        query = "DELETE FROM items WHERE is_own = 0 AND project_id = ? AND number = ?"
         self.sql.execute(query, (project_id, number))
 
     def add_record(self, record: Record, *, is_own: bool) -> None:
@@ -140,7 +140,7 @@ class Database:
 
     def remove_record(self, key: RequestKey) -> None:
         """Forget the record that the tables had of a key."""
-        of = "NOT is_own AND project_id = ? AND idempotency_key = ?"
+        of = "is_own = 0 AND project_id = ? AND idempotency_key = ?"
         self.sql.execute(f"DELETE FROM records WHERE {of}", key)  # noqa: S608
 
     def number(self, query: str, *values: Any) -> int:
@@ -150,7 +150,7 @@ class Database:
 
     def projects(self) -> list[str]:
         """Return the projects of the file."""
-        both = "SELECT project_id FROM {} WHERE is_own"
+        both = "SELECT project_id FROM {} WHERE is_own = 1"
         query = f"{both.format('items')} UNION {both.format('records')} ORDER BY 1"
         return [project_id for (project_id,) in self.sql.execute(query)]
 
@@ -161,12 +161,11 @@ class Database:
 
     def slots(self, project_id: str, above: int, count: int) -> list[Slot]:
         """Return the highest slots up to a number, in ascending order."""
-        numbers = (
-            "SELECT DISTINCT number FROM (SELECT number FROM items WHERE is_own "
-            "AND project_id = :p AND number <= :n UNION SELECT number FROM items WHERE "
-            "NOT is_own AND project_id = :p AND number <= :n) "
-            "ORDER BY number DESC LIMIT :c"
+        one = (
+            "SELECT * FROM (SELECT number FROM items WHERE is_own = {} "
+            "AND project_id = :p AND number <= :n ORDER BY number DESC LIMIT :c)"
         )
+        numbers = f"{one.format(0)} UNION {one.format(1)} ORDER BY 1 DESC LIMIT :c"
         bounds = {"p": project_id, "n": above, "c": count}
         found = [number for (number,) in self.sql.execute(numbers, bounds)][::-1]
         return self.slots_of(project_id, found)
@@ -198,7 +197,7 @@ class Database:
         order = "DESC" if side == "<" else "ASC"
         query = (
             "SELECT fields, fingerprint FROM items "  # noqa: S608
-            f"WHERE NOT is_own AND project_id = ? AND number {side} ? "
+            f"WHERE is_own = 0 AND project_id = ? AND number {side} ? "
             f"ORDER BY number {order} LIMIT 1"
         )
         found = self.sql.execute(query, (project_id, number)).fetchone()
@@ -206,7 +205,9 @@ class Database:
 
     def line(self, project_id: str, number: int) -> int:
         """Return the line in which the file has a number; 0 without one."""
-        query = "SELECT line FROM items WHERE is_own AND project_id = ? AND number = ?"
+        query = (
+            "SELECT line FROM items WHERE is_own = 1 AND project_id = ? AND number = ?"
+        )
         found = self.sql.execute(query, (project_id, number)).fetchone()
         return int(found[0]) if found else 0
 
@@ -214,7 +215,7 @@ class Database:
         """Return where the file has a number, and the digest of its item."""
         query = (
             "SELECT line, place, size, digest FROM items "
-            "WHERE is_own AND project_id = ? AND number = ?"
+            "WHERE is_own = 1 AND project_id = ? AND number = ?"
         )
         [(*place, own)] = self.sql.execute(query, (project_id, number))
         return Place(*place), own
@@ -223,7 +224,7 @@ class Database:
         """Return the tables' record of a key."""
         query = (
             "SELECT fields FROM records "
-            "WHERE NOT is_own AND project_id = ? AND idempotency_key = ?"
+            "WHERE is_own = 0 AND project_id = ? AND idempotency_key = ?"
         )
         found = self.sql.execute(query, key).fetchone()
         if found is None:
@@ -251,7 +252,7 @@ class Database:
         """Return the numbers of which both have an item, and not the same."""
         query = (
             "SELECT number FROM items AS own JOIN items AS there "
-            "USING (project_id, number) WHERE own.is_own AND there.is_own = 0 "
+            "USING (project_id, number) WHERE own.is_own = 1 AND there.is_own = 0 "
             "AND own.digest <> there.digest AND project_id = ? ORDER BY number"
         )
         return self._numbers(query, project_id)
@@ -260,7 +261,7 @@ class Database:
         """Return whether both have the same item of a number."""
         query = (
             "SELECT number FROM items AS own JOIN items AS there "
-            "USING (project_id, number) WHERE own.is_own AND there.is_own = 0 "
+            "USING (project_id, number) WHERE own.is_own = 1 AND there.is_own = 0 "
             "AND own.digest = there.digest AND project_id = ? LIMIT 1"
         )
         return bool(self._numbers(query, project_id))
@@ -268,8 +269,8 @@ class Database:
     def only_there(self, project_id: str, last: int) -> list[int]:
         """Return the numbers up to one that the tables have and the file lacks."""
         query = (
-            "SELECT number FROM items AS there WHERE NOT is_own AND project_id = ? "
-            "AND number <= ? AND NOT EXISTS (SELECT 1 FROM items WHERE is_own "
+            "SELECT number FROM items AS there WHERE is_own = 0 AND project_id = ? "
+            "AND number <= ? AND NOT EXISTS (SELECT 1 FROM items WHERE is_own = 1 "
             "AND project_id = there.project_id AND number = there.number)"
         )
         return self._numbers(query, project_id, last)
@@ -277,7 +278,7 @@ class Database:
     def has_tickets(self, project_id: str) -> bool:
         """Return whether the tables have a ticket of a project."""
         query = (
-            "SELECT number FROM items WHERE NOT is_own AND project_id = ? "
+            "SELECT number FROM items WHERE is_own = 0 AND project_id = ? "
             "AND idempotency_key IS NOT NULL LIMIT 1"
         )
         return bool(self._numbers(query, project_id))
@@ -289,7 +290,7 @@ class Database:
         """Yield the numbers above one that go back, with the kinds of the items."""
         query = (
             "SELECT number, fields, form FROM deeds JOIN items "
-            "USING (project_id, number) WHERE is_own AND project_id = ? "
+            "USING (project_id, number) WHERE is_own = 1 AND project_id = ? "
             "AND number > ? AND form <> '' AND why = '' ORDER BY number"
         )
         for number, fields, form in self.sql.execute(query, (project_id, last)):
@@ -374,7 +375,7 @@ class Database:
     def homeless(self, project_id: str) -> Iterator[KeyRecord]:
         """Yield the file's records of numbers of which nobody has an item."""
         of = (
-            "is_own AND project_id = ? AND NOT EXISTS (SELECT 1 FROM items "
+            "is_own = 1 AND project_id = ? AND NOT EXISTS (SELECT 1 FROM items "
             "WHERE project_id = records.project_id AND number = records.number)"
         )
         for record in self._records(of, project_id):
@@ -388,7 +389,7 @@ class Database:
             "count(*) FILTER (WHERE why <> ''), "
             "count(*) FILTER (WHERE why = '' AND form = 'external'), "
             "count(*) FILTER (WHERE why = '' AND form = '' AND act = 'put'), "
-            "(SELECT count(*) FROM items WHERE is_own AND project_id = :p) "
+            "(SELECT count(*) FROM items WHERE is_own = 1 AND project_id = :p) "
             "FROM deeds WHERE project_id = :p"
         )
         [(missing, refused, external, records, items)] = self.sql.execute(

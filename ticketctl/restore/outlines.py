@@ -3,9 +3,13 @@
 Of another stack's project of the same name nothing may go back.
 """
 
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
+
 from ticket_numbering.contract.events import ticket_key
 from ticketctl.ledger.agreement import explains
-from ticketctl.ledger.chain import covered_before, own_commitment
+from ticketctl.ledger.chain import chain_problem, covered_before, own_commitment
+from ticketctl.ledger.findings import Kind
 from ticketctl.ledger.item import Item, ItemKind, Ticket
 from ticketctl.ledger.sequence import hole
 from ticketctl.restore.comparison import agree, is_tie
@@ -13,10 +17,26 @@ from ticketctl.restore.database import Database
 from ticketctl.restore.deeds import is_mark
 from ticketctl.restore.planning import Outline
 
-_UNTIED = (
+_UNTIED: Final = (
     "nothing shows that it is of the same history: no number that both have, and no "
     "ticket that covers the last one here"
 )
+
+
+class KnownHash(Protocol):
+    """A head: the hash that a ticket had, as somebody has kept it."""
+
+    @property
+    def project_id(self) -> str:
+        """The project."""
+
+    @property
+    def number(self) -> int:
+        """The ticket's number."""
+
+    @property
+    def chain(self) -> str:
+        """Its hash."""
 
 
 def outline_of(database: Database, project_id: str) -> Outline:
@@ -109,3 +129,23 @@ def waiting(outline: Outline) -> str:
     first, last = (ticket_key(outline.project_id, one) for one in outline.hole)
     of, verb = (first, "is") if first == last else (f"{first} to {last}", "are")
     return f"{of} {verb} missing and not coming back, so what is above waits"
+
+
+def failing_heads(database: Database, heads: Iterable[KnownHash]) -> Iterator[str]:
+    """Yield how the file differs from heads that were kept outside.
+
+    One above the file's last number, or of another project, says nothing.
+    """
+    for head in heads:
+        project_id, number = head.project_id, head.number
+        if number > database.last(project_id, is_own=True):
+            continue
+        own = database.slot(project_id, number).own
+        before = database.slot(project_id, number - 1).own
+        key = ticket_key(project_id, number)
+        if own is None or own.chain != head.chain:
+            yield f"{key}: the file has another hash than the head that was kept"
+        elif isinstance(own, Ticket):
+            fit = chain_problem(own, before.chain if before else "")
+            if fit not in {None, Kind.RESTARTED}:
+                yield f"{key}: its content does not have the hash that was kept"

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from ticketctl.aws.stack import Stack
-from ticketctl.aws.worker_state import worker_state
+from ticketctl.aws.worker_state import restoring, worker_state
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import counted, program, remark, with_progress
 from ticketctl.files.lines import Problems
@@ -123,20 +124,22 @@ class Restore:
                     for command in marks_left(slot.own, slot.there):
                         yield f"{program} {command}"
 
-    def check_worker(self) -> None:
-        """Check that the worker is stopped, if it could give a second number.
+    def stopped(self) -> AbstractContextManager[None]:
+        """Return what keeps the worker stopped, if it could give a second number.
 
         Raises:
-            InputError: It is not.
+            InputError: It is not stopped.
         """
         if not any(self.database.is_open(one.project_id) for one in self.outlines):
-            return
-        if obstacles := [*worker_state(self.stack).obstacles()]:
+            return nullcontext()
+        state = worker_state(self.stack)
+        if obstacles := [*state.obstacles()]:
             raise InputError(
                 "a ticket or a key has no record, so a repeat of its request would get "
                 f"a second number: stop the worker first: {program} stop "
                 f"({'; '.join(obstacles)})"
             )
+        return restoring(self.stack, state.sources)
 
     def run(self) -> Counter[str]:
         """Put everything back, and return the counts; what is refused is printed."""

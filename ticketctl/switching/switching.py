@@ -5,7 +5,7 @@ shell a day later, starts these, and no mapping that was disabled for another re
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,17 +17,22 @@ from ticketctl.aws.stack import System
 from ticketctl.aws.worker_state import (
     DISABLED,
     ENABLED,
+    RESTORING,
     Source,
     WorkerState,
     worker_state,
 )
-from ticketctl.cli.errors import Status
+from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, counted, remark
 
 TAG: Final = "ticketctl:stopped"
 _EVERY_SECONDS: Final = 5.0
 _CHANGING: Final = {"ResourceInUseException", "ResourceConflictException"}
 """Codes of a change while an earlier one goes on."""
+_UNFINISHED: Final = (
+    "a restore has not come to its end, and a repeat of a request would get a second "
+    f"number: run it again first, or take the tag {RESTORING} from the mappings"
+)
 _OFF: Final = {DISABLED, "Disabling"}
 
 
@@ -67,7 +72,10 @@ class Switch:
         if not sources:
             console().print("nothing feeds the worker: it has no event source mapping")
             return Status.FOUND
-        own = [one for one in sources if self._is_tagged(one)]
+        tags = {one.id: self._tags(one) for one in sources}
+        if any(RESTORING in one for one in tags.values()):
+            raise InputError(_UNFINISHED)
+        own = [one for one in sources if TAG in tags[one.id]]
         started: list[Source] = []
         try:
             for source in self._enabled([one.id for one in own]):
@@ -129,9 +137,11 @@ class Switch:
                 raise
             remark(f"`start` will not know the mapping of {source.queue_name}: {error}")
 
-    def _is_tagged(self, source: Source) -> bool:
-        tags = self.stack.client("lambda").list_tags(Resource=source.arn)["Tags"]
-        return TAG in tags
+    def _tags(self, source: Source) -> Container[str]:
+        tags: Container[str] = self.stack.client("lambda").list_tags(
+            Resource=source.arn
+        )["Tags"]
+        return tags
 
     def _say(self, progress: str) -> None:
         if progress != self.said:

@@ -1,6 +1,7 @@
 """`ticketctl restore` is the inverse of `ticketctl export`."""
 
 import json
+import shlex
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
@@ -10,10 +11,11 @@ from typing import Any
 import pytest
 
 from tests.support.audits import audited
-from tests.support.builders import create_ticket
+from tests.support.builders import block_of, create_ticket
 from tests.support.canned_aws import failing
 from tests.support.cases import cases
 from tests.support.ctl_process import Ended
+from tests.support.seed_items import block_items
 from tests.support.stage import Stage, line
 from ticket_numbering.contract.dynamodb_items import EXPIRES_AT
 from ticketctl.cli.errors import Status
@@ -175,6 +177,70 @@ class TestInterrupted:
         assert given == 24, ended.err
         if "PROJ" in there:
             assert send(killed, 23, 22, 21, 5) == {23: 23, 22: 22, 21: 21, 5: 5}
+
+    def test_worker_is_not_started_when_a_restore_was_killed(
+        self, killed: Stage
+    ) -> None:
+        refused = killed.call("start")
+        restore(killed)
+
+        assert refused.status == Status.USAGE
+        assert "a restore has not come to its end" in refused.err
+        assert "a restore" not in killed.call("start").err
+
+
+def number(stage: Stage, *numbers: int) -> None:
+    """Write tickets as a worker does, with their records."""
+    requests = [
+        create_ticket(idempotency_key=f"key-{one}", title=f"Ticket {one}")
+        for one in numbers
+    ]
+    there = stage.tickets().get(numbers[0] - 1, {})
+    stage.write(
+        *block_items(block_of(requests, numbers[0], previous=there.get("chain", "")))
+    )
+
+
+class TestBlocks:
+    """A long file goes back in many transactions, and in parts of what is judged."""
+
+    @pytest.fixture
+    def long(self, stage: Stage) -> Stage:
+        """Return a system with more tickets than a plan judges at a time."""
+        number(stage, *range(1, 621))
+        saved(stage).write_text(stage.call("export").out)
+        stage.controls.mapping = "Disabled"
+        return stage
+
+    def test_tables_are_as_they_were_when_it_was_killed_between_blocks(
+        self, long: Stage
+    ) -> None:
+        before = tables(long)
+        empty(long)
+        long.before("transact_write_items", *[int] * 4, failing(KeyboardInterrupt()))
+
+        assert restore(long).status == Status.INTERRUPTED
+        long.before("transact_write_items")
+        ended = restore(long)
+
+        assert ended.status == Status.OK, ended.err
+        assert tables(long) == before
+
+    def test_other_lines_of_a_block_are_back_when_one_cannot_be(
+        self, long: Stage
+    ) -> None:
+        before = tables(long)
+        long.lose("PROJ", 300)
+        long.lose("PROJ", 310)
+        other = long.read("PROJ", "key-310") | {"fingerprint": {"S": "v1:other"}}
+        long.before("transact_write_items", partial(long.write, other))
+
+        ended = restore(long)
+
+        assert "PROJ-310: it differs from the record" in ended.err
+        assert 310 not in long.tickets()
+        assert 300 in long.tickets()
+        assert len(before["tickets"]) == len(tables(long)["tickets"]) + 1
 
 
 class TestOthers:
@@ -378,6 +444,177 @@ def with_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
         return one | {name: value} if one.get("number") == 5 else one
 
     return change
+
+
+class TestHeads:
+    """Heads that were kept outside are asked before anything goes back."""
+
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        cases(
+            {
+                "other-hash": ({"chain": f"v1:{'b' * 43}"}, "PROJ-23: the file has"),
+                "external": ({"number": 1}, "PROJ-1: the file has another hash"),
+            }
+        ),
+    )
+    def test_file_is_refused_when_a_head_does_not_hold(
+        self, past: Stage, change: dict[str, Any], why: str
+    ) -> None:
+        head = {"project_id": "PROJ", "number": 23} | change
+        head = {"chain": past.tickets()[23]["chain"]} | head
+        empty(past)
+
+        ended = restore(past, "--heads", past.file(head))
+
+        assert ended.status == Status.USAGE
+        assert why in ended.err
+        assert tables(past) == {"tickets": [], "keys": []}
+
+    def test_file_is_refused_when_a_text_does_not_have_the_hash(
+        self, past: Stage
+    ) -> None:
+        head = {"project_id": "PROJ", "number": 5, "chain": past.tickets()[5]["chain"]}
+        rewritten(past, with_field("title", "Another"))
+        empty(past)
+
+        ended = restore(past, "--heads", past.file(head))
+
+        assert "PROJ-5: its content does not have the hash" in ended.err
+        assert tables(past) == {"tickets": [], "keys": []}
+
+    def test_head_above_the_file_says_nothing(self, past: Stage) -> None:
+        before = tables(past)
+        chain = past.tickets()[23]["chain"]
+        heads = [{"project_id": "PROJ", "number": n, "chain": chain} for n in (23, 24)]
+        empty(past)
+
+        ended = restore(past, "--heads", past.file(*heads))
+
+        assert ended.status == Status.OK, ended.err
+        assert tables(past) == before
+
+
+class TestErased:
+    """What was erased stays erased."""
+
+    def test_text_comes_back_erased_when_its_record_says_so(self, past: Stage) -> None:
+        past.controls.mapping = "Enabled"
+        past.call("erase", "PROJ-5", "--reason", "asked to")
+        past.lose("PROJ", 5)
+
+        ended = restore(past)
+
+        assert ended.status == Status.OK, ended.err
+        assert past.tickets()[5]["title"] == "erased"
+        assert "salt" not in past.tickets()[5]
+        assert not audited(past).findings
+
+    def test_record_keeps_its_end_when_its_erased_ticket_comes_back(
+        self, past: Stage
+    ) -> None:
+        """The keys are older than the erasure."""
+        past.change("PROJ", "key-4", fingerprint="v1:text", expires_at=4_000_000_000)
+        past.lose("PROJ", 4)
+
+        ended = restore(past)
+
+        assert ended.status == Status.OK, ended.err
+        record = past.records()["key-4"]
+        assert record["fingerprint"] == "erased:"
+        assert record["expires_at"] == 4_000_000_000
+
+
+class TestEnds:
+    """The end is reserved first, and no number of the file goes to another request."""
+
+    def test_worker_goes_on_behind_the_end_when_it_runs_meanwhile(
+        self, past: Stage
+    ) -> None:
+        before = past.tickets()
+        for number_of in (21, 22, 23):
+            past.lose("PROJ", number_of)
+        past.controls.mapping = "Enabled"
+        given: dict[int, int] = {}
+        past.before("transact_write_items", lambda: given.update(send(past, 99, 22)))
+
+        ended = restore(past)
+
+        assert given == {99: 24, 22: 22}
+        assert ended.status == Status.OK, ended.err
+        after = past.tickets()
+        assert {n: after[n] for n in before} == before
+        assert not audited(past).findings
+
+    @pytest.mark.parametrize("has_records", [True, False])
+    def test_last_ticket_comes_back_without_its_hash_when_the_next_starts_a_segment(
+        self, stage: Stage, *, has_records: bool
+    ) -> None:
+        """The sequence was seeded past the lost end, and the worker went on."""
+        number(stage, *range(1, 13))
+        saved(stage).write_text(stage.call("export").out)
+        for one in range(8, 13):
+            stage.lose("PROJ", one)
+            if not has_records:
+                stage.lose("PROJ", f"key-{one}")
+        stage.seed(12).apply()
+        send(stage, 13)
+        stage.controls.mapping = "Disabled"
+
+        ended = restore(stage)
+
+        assert ended.status == Status.OK, ended.err
+        assert stage.tickets()[12]["origin"] == "elsewhere"
+        assert bool(stage.tickets()[11].get("chain")) is has_records
+        assert not audited(stage).findings
+        assert send(stage, 8, 12, 13) == {8: 8, 12: 12, 13: 13}
+
+    def test_hole_is_named_once_with_commands_that_let_the_rest_come_back(
+        self, stage: Stage
+    ) -> None:
+        """The records of the keys name its numbers, and have kept their hashes."""
+        number(stage, *range(1, 10))
+        saved(stage).write_text(stage.call("export").out)
+        rewritten(
+            stage, lambda one: None if one.get("number") in {5, 6} else counted(one, 7)
+        )
+        for one in range(4, 10):
+            stage.lose("PROJ", one)
+        before = stage.records()
+
+        ended = restore(stage)
+        assert ended.err.count("what is above waits") == 1
+        assert max(stage.tickets()) == 4
+        run_printed(stage, ended.out)
+        again = restore(stage)
+
+        assert again.status == Status.OK, again.err
+        assert stage.records() == before
+        assert stage.tickets()[6]["chain"] == before["key-6"]["chain"]
+        assert not audited(stage).findings
+
+
+def counted(one: dict[str, Any], items: int) -> dict[str, Any]:
+    """Return a line, with the count of items if it is the last one."""
+    return one | {"end": one["end"] | {"items": items}} if "end" in one else one
+
+
+def run_printed(stage: Stage, out: str) -> None:
+    """Run the commands that a restore printed, as a shell does."""
+    for words in map(shlex.split, out.splitlines()):
+        match words:
+            case ["ticketctl", *rest]:
+                assert stage.call(*rest).status == Status.OK
+            case ["aws", "--region", _, "dynamodb", "put-item", *options]:
+                given = dict(zip(options[::2], options[1::2], strict=True))
+                stage.dynamodb.put_item(
+                    TableName=given["--table-name"],
+                    Item=json.loads(given["--item"]),
+                    ConditionExpression=given["--condition-expression"],
+                    ExpressionAttributeNames=json.loads(
+                        given["--expression-attribute-names"]
+                    ),
+                )
 
 
 class TestFile:
