@@ -13,7 +13,12 @@ from ticketctl.ledger.findings import Finding, Kind
 from ticketctl.ledger.item import Item, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings, ranges_of
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
-from ticketctl.ledger.sequence import explains_below, guards_a_seed, is_given_here
+from ticketctl.ledger.sequence import (
+    explains_above,
+    explains_below,
+    guards_a_seed,
+    is_given_here,
+)
 from ticketctl.restore.database import Database, Slot
 from ticketctl.restore.deeds import Act, Deed, Form, refused
 from ticketctl.restore.verdicts import Known, Verdicts
@@ -191,12 +196,17 @@ class Planner:
     def _reserves(self, slot: Slot, deed: Deed, above: Item) -> int:
         """Return the end of the seed for which the next number, a free one, is taken.
 
-        A slow worker increments past a ticket, never past a reserved number.
+        A slow worker increments past a ticket, never past a reserved number. Behind a
+        seed's end it goes on, unless another seed above has taken the next number.
         """
         item, there = self._result(slot, deed), slot.there
-        if item is None or not is_given_here(item.kind):
+        if item is None or explains_above(item.kind):
             return 0
-        loses_origin = there is not None and not is_given_here(there.kind)
+        loses_origin = (
+            there is not None
+            and not is_given_here(there.kind)
+            and is_given_here(item.kind)
+        )
         if not (loses_origin or explains_below(above.kind)):
             return 0
         end = there.seed_end if there else 0
