@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.aws_cli import called, check_aws
 from tests.support.markdown_commands import blocks, pages
-from tests.support.paths import EXAMPLES, ROOT
+from tests.support.paths import EXAMPLES
 from tools.rights import tasks
 
 SWAP = EXAMPLES / "swap_table.sh"
@@ -89,45 +89,6 @@ def test_nothing_more_runs_when_ctrl_c_comes_once(line: str, tmp_path: Path) -> 
         read_until(terminal, b"the 2nd line")
 
     assert len(Path(f"{aws}.calls").read_text().splitlines()) == 1
-
-
-# Each part is refused as often as its file says, or ends with another status.
-PARTS = r"""#!/bin/sh
-[ "$1 $3" = "import --yes" ] || exit 2
-echo "$2" >> calls
-left=$(cat "$2")
-case $left in [a-z]*) exit 3 ;; 0) exit 0 ;; esac
-echo $((left - 1)) > "$2"
-exit 1
-"""
-
-
-@pytest.mark.parametrize(
-    ("left", "last", "passes"),
-    [
-        ({"aa": "0", "ab": "1", "ac": "1"}, "refused: nothing", 2),
-        ({"aa": "0", "ab": "9", "ac": "1"}, "refused: part-ab", 3),
-        ({"aa": "0", "ab": "denied", "ac": "1"}, "refused: not finished, part-ab", 1),
-    ],
-)
-def test_parts_are_imported_again_until_none_is_refused_or_it_helps_no_more(
-    left: dict[str, str], last: str, passes: int, tmp_path: Path
-) -> None:
-    text = (ROOT / "docs/recovery.md").read_text(encoding="utf-8")
-    [loop] = [block for block in blocks(text, "sh") if "part-*" in block]
-    program(tmp_path, PARTS, "ticketctl")
-    for name, times in left.items():
-        (tmp_path / f"part-{name}").write_text(times)
-
-    variables = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    said = subprocess.check_output(  # noqa: S603 - a block of our own pages.
-        ["/bin/sh", "-c", loop], cwd=tmp_path, env=variables, text=True
-    )
-
-    assert said.splitlines()[-1] == last
-    calls = (tmp_path / "calls").read_text().splitlines()
-    assert calls[:2] == ["part-ac", "part-ab"]
-    assert calls.count("part-ac") == passes
 
 
 # A file is a table, and has the name of the table that it was restored from; one that
