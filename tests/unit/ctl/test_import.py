@@ -228,6 +228,8 @@ class TestImport:
         ended = stage.call("import", path)
 
         assert "imported 0, there already 2, refused 0" in ended.out
+        other = stage.call("import", stage.file(line(2, idempotency_key="other")))
+        assert "PROJ-2: another ticket has this number" in other.err
 
     @pytest.mark.parametrize("days", [0, 40])
     def test_key_expires_when_the_system_keeps_keys_for_a_time(
