@@ -87,7 +87,7 @@ def _judged(
         date = there.fields.get(ASSIGNED_AT) if there else None
         is_other = there is not None and ticket.is_dated and date != ticket.assigned_at
         return Judged(ticket, result, has_other_time=is_other)
-    is_open = following is not None and around.hole is Kind.UNFINISHED_SEED
+    is_open = around.hole is Kind.UNFINISHED_SEED
     own = record if isinstance(record, KeyRecord) else None
     end = following.number if following and is_open else 0
     return Judged(ticket, result, there, own, end)
