@@ -28,6 +28,7 @@ from ticket_numbering.contract.field_types import NOT_ONE_LINE
 from ticket_numbering.contract.mark_events import ErasedTicket, VoidedTicket
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, CreateTicket
 from ticket_numbering.contract.reasons import Reason
+from ticketctl.failures.cures import CURES
 from ticketctl.ledger.item import MEANINGS, ItemKind
 from ticketctl.ledger.sequence import explains_above, explains_below
 from tools import contracts, generated, rights
@@ -142,6 +143,16 @@ def _reasons() -> str:
     return "\n".join(["", "", *rows, "", ""])
 
 
+def _cures() -> str:
+    """Return the cures of the errors in the worker's log."""
+    rows = ["| error | cure |", "| --- | --- |"]
+    for error, (text, section) in CURES.items():
+        name = f"`{error}`" if error.endswith("Error") else error
+        link = f" [More]({section})." if section else ""
+        rows.append(f"| {name} | {text}{link} |")
+    return "\n".join(["", "", *rows, "", ""])
+
+
 def _kinds() -> str:
     """Return the kinds of items, and what each says about the numbers around it."""
     rows = [
@@ -209,6 +220,7 @@ PARTS: Final[Mapping[str, str]] = {
     "tasks": f"\n\n{rights.table_of_tasks()}\n\n",
     "kinds": _kinds(),
     "reasons": _reasons(),
+    "cures": _cures(),
     "history": f"\n\n{history_diagram.diagram()}\n\n",
 }
 """The parts, by their names in the markers."""

@@ -71,6 +71,8 @@ class Controls:
     """Of the oldest message, in the last minutes."""
     line: dict[str, list[float]] = field(default_factory=dict)
     """The metrics of the line, in the last minutes."""
+    log: list[str] = field(default_factory=list)
+    """The lines of the worker's log that a query finds, the newest last."""
     errors: dict[str, str] = field(default_factory=dict)
     """The code of an operation's error."""
     refused: dict[str, str] = field(default_factory=dict)
@@ -180,6 +182,22 @@ class Controls:
             for place, value in enumerate(values)
         ]
         return {"Datapoints": points[::-1]}
+
+    def _StartQuery(self) -> dict[str, Any]:  # noqa: N802
+        return {"queryId": "q-1"}
+
+    def _GetQueryResults(self) -> dict[str, Any]:  # noqa: N802
+        """Return no line at first, as a query that still runs."""
+        is_done = self.calls.count("logs:GetQueryResults") > 1
+        rows = [
+            [
+                {"field": "@timestamp", "value": f"{SINCE:%Y-%m-%d %H:%M:%S}.000"},
+                {"field": "@message", "value": text},
+            ]
+            for text in reversed(self.log)
+        ]
+        status = "Complete" if is_done else "Running"
+        return {"status": status, "results": rows if is_done else []}
 
     def _ListEventSourceMappings(self) -> Mapping[str, Any]:  # noqa: N802
         """Return a page of one mapping; what was switched is done afterwards.

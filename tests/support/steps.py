@@ -11,7 +11,7 @@ from typing import Any, Final
 from simulation.aws.faults import Fault
 from tests.support.builders import create_ticket, ticket_fields
 from tests.support.canned_aws import failing
-from tests.support.controls import ALARM_TOPIC, ALIAS, SINCE, alarm
+from tests.support.controls import ALARM_TOPIC, ALIAS, GONE, SINCE, alarm
 from tests.support.seed_items import ticket_item
 from tests.support.stage import Stage
 from ticket_numbering.contract.attributes import text_attribute
@@ -150,6 +150,14 @@ class Steps:
             "SecondsInLine": [*map(float, seconds)],
             "LineFailures": [float(failures)],
         }
+
+    def logged(self, text: str) -> None:
+        """Let the worker's log have a line."""
+        self._controls.log.append(text)
+
+    def lost_log(self) -> None:
+        """Let somebody have deleted the worker's log group."""
+        self._controls.errors["StartQuery"] = GONE
 
     def fails(self, operation: str, *faults: str) -> None:
         """Let the next calls of an operation of SQS, SNS or DynamoDB meet faults.

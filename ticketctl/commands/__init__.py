@@ -12,6 +12,7 @@ from ticketctl.commands import (  # noqa: F401, I001 - declared in the order of 
     convert,
     dead_letters,
     status,
+    failures,
     switching,
     verify,
     local,

@@ -7,7 +7,7 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ticket_numbering.allocation.progress import Allocation
-from ticket_numbering.contract.errors import TransientError
+from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.worker.observability import Metric, logger, metrics
 from ticket_numbering.worker.results import (
@@ -91,6 +91,7 @@ def _log(result: Result, waits: Mapping[str, float]) -> None:
         case Refused():
             logger.info(result.message, extra=line | _reason(result.error))
         case Poison():
+            line |= _read(result.error)
             logger.error(result.message, extra=line | _reason(result.error))
         case Retry():
             if result.ticket_key:
@@ -111,6 +112,11 @@ def _log_damaged_dates(allocation: Allocation) -> None:
             "date of a ticket is not followed: malformed, or over a day ahead",
             extra={"ticket_key": ticket_key(allocation.project_id, number)},
         )
+
+
+def _read(error: PoisonMessageError) -> dict[str, str]:
+    """Return the project and the key that were read in a body without a request."""
+    return dict(zip(("project_id", "idempotency_key"), error.key or (), strict=False))
 
 
 def _reason(error: Refusal) -> dict[str, str]:

@@ -64,6 +64,20 @@ def dead_letters(system: System, project: str) -> Iterator[DeadLetters]:
     dead_letters.remove_all()
 
 
+def test_failures_count_the_lines_of_poison(
+    system: System, dead_letters: DeadLetters, ctl: Ctl
+) -> None:
+    """The expression of the query matches the lines as the worker writes them."""
+    system.send(ticket_fields(dead_letters.project, "k-1", title=7), "not JSON")
+    wait_until(lambda: dead_letters.count() == 2)
+
+    found = ctl("failures", "--hours", "1", "--json").json
+
+    [poison] = [one for one in found if one["error"] == "InvalidMessageError"]
+    assert poison["lines"] >= 2
+    assert poison["projects"][dead_letters.project] == 1
+
+
 def test_poison_is_listed_and_shown_with_its_reason_and_goes_when_it_is_edited(
     system: System, dead_letters: DeadLetters, ctl: Ctl
 ) -> None:

@@ -103,10 +103,11 @@ def values(text: str, field: str) -> set[str]:
 class TestQueries:
     """A saved query that looks for another word finds nothing."""
 
-    @pytest.mark.parametrize("field", WORDS)
-    def test_query_looks_for_what_the_worker_writes(self, field: str) -> None:
-        assert values(QUERIES, field)
-        assert values(QUERIES, field) <= WORDS[field]
+    def test_query_looks_for_what_the_worker_writes(self) -> None:
+        found = {field: values(QUERIES, field) for field in WORDS}
+
+        assert any(found.values())
+        assert all(found[field] <= words for field, words in WORDS.items())
 
     def test_query_of_the_latest_numbers_finds_every_result_with_a_number(self) -> None:
         query = (EXAMPLES / "latest_numbers.query").read_text("utf-8")

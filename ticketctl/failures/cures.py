@@ -1,0 +1,76 @@
+"""The cure of each error that the worker logs, and the section that has it whole."""
+
+from typing import Final, NamedTuple
+
+CRASH: Final = "crash"
+"""A line of Lambda's about a crash, a timeout or a failed start."""
+
+OTHERS: Final = "others"
+
+
+class Cure(NamedTuple):
+    """What an operator does about an error."""
+
+    text: str
+    section: str = ""
+    """Of the page of an operator on call, or another page with its own name."""
+
+
+CURES: Final = {
+    "StoreThrottledError": Cure(
+        "A project's partition, a table or the account is at its limit: wait.",
+        "scaling.md",
+    ),
+    "SequenceContentionError": Cure(
+        "More workers write to one project than it can use: choose other settings, "
+        "such as `MaximumConcurrency=2`.",
+        "scaling.md#settings-for-a-hot-project",
+    ),
+    "StoreUnavailableError": Cure("DynamoDB fails or does not answer: wait."),
+    "StoreRefusedError": Cure(
+        "DynamoDB refuses the call that it names, until somebody acts.",
+        "operations.md#aws-refuses-a-call",
+    ),
+    "AnnouncementError": Cure(
+        "SNS fails: wait. Throttled: lower `MaximumConcurrency` until the quota of the "
+        "account's messages a second is raised. Else SNS refuses the call.",
+        "operations.md#aws-refuses-a-call",
+    ),
+    "DeadLetterError": Cure(
+        "SQS fails: wait. Or it refuses the call.",
+        "operations.md#aws-refuses-a-call",
+    ),
+    "DamagedKeyRecordError": Cure(
+        "The item `project_id#idempotency_key` of the keys table was changed: put it "
+        "back from a restored table, or delete it if no ticket has that key. Its "
+        "message comes back by itself; if it is a dead letter by then, redrive it.",
+        "recovery.md#a-few-items-are-missing-or-wrong-copy-them-back",
+    ),
+    "DamagedSequenceError": Cure(
+        "Another program put an item with an impossible number at the top of the "
+        "project that it names: `aws dynamodb delete-item --table-name "
+        '"$TICKETS_TABLE_NAME" --key \'{"project_id": {"S": "PROJ"}, "number": '
+        '{"N": "1.5"}}\'`. Its messages come back by themselves.'
+    ),
+    "NotAttemptedError": Cure(
+        "The time ran out, or an earlier message of the FIFO group failed: look at "
+        "the other errors."
+    ),
+    "InvalidMessageError": Cure(
+        "No valid request: its producer corrects it.",
+        "operations.md#correct-a-dead-letter",
+    ),
+    "TicketTooLargeError": Cure(
+        "Larger than a ticket can be: its producer shortens it.",
+        "operations.md#correct-a-dead-letter",
+    ),
+    "IdempotencyMismatchError": Cure(
+        "The key belongs to a different ticket: if both are wanted, another key.",
+        "operations.md#correct-a-dead-letter",
+    ),
+    CRASH: Cure(
+        "After a deployment roll back; else stop the worker, and undo what changed.",
+        "on-call.md#workererrorsalarm-canaryerrorsalarm",
+    ),
+    OTHERS: Cure("A bug: the line has the stack trace."),
+}
