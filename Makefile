@@ -32,7 +32,7 @@ OUTPUT_IN_ORDER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # uv ignores pip's settings, and is given those that lead to packages.
 PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 # The build method looks for uv on the path.
-SAM := PATH="$(CURDIR)/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
+SAM := PATH="$$PWD/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
 .PHONY: always help run up build invoke package test-sam test-aws test lab prove width simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
@@ -198,12 +198,15 @@ setup:
 .venv-3.13/ready: PYTHON = $(LAMBDA_PYTHON)
 
 # `ready` is a copy of the requirements: a switch of branches changes times, and not what is installed.
+# The scripts of an environment name its place.
 %/ready: always | .venv-uv/ready
-	@cmp -s $(REQUIREMENTS) $@ || $(call environments,$* $(REQUIREMENTS))
+	@cmp -s $(REQUIREMENTS) $@ && $(call is_here,$*) || $(call environments,$* $(REQUIREMENTS))
 
 # First and alone, so that a machine without network says so once.
 .venv-uv/ready: always
-	@cmp -s requirements/uv.txt $@ || $(call environments,.venv-uv requirements/uv.txt)
+	@cmp -s requirements/uv.txt $@ && $(call is_here,.venv-uv) || $(call environments,.venv-uv requirements/uv.txt)
+
+is_here = grep -qF " $$(pwd -P)/$(1)" $(1)/pyvenv.cfg
 
 environments = { $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "Python 3.11 or newer is needed; name one with PYTHON=..." >&2; exit 1; }; \
@@ -211,9 +214,10 @@ environments = { $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))'
 
 always:
 
-# `ticketctl`, from any directory.
+# `ticketctl`, from any directory; it finds itself, for a checkout can be moved or copied.
 .venv/bin/ticketctl: .venv/ready
-	@printf '#!/bin/sh\nPYTHONPATH="%s:%s/src" exec "%s" -m ticketctl "$$@"\n' '$(CURDIR)' '$(CURDIR)' '$(CURDIR)/.venv/bin/python' > $@
+	@printf '%s\n' '#!/bin/sh' 'here=$$(dirname "$$(readlink -f "$$0")")/../..' \
+		'PYTHONPATH="$$here:$$here/src" exec "$$here/.venv/bin/python" -m ticketctl "$$@"' > $@
 	@chmod +x $@
 
 requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.

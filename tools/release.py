@@ -54,6 +54,9 @@ def write(wheel: Path, function: Path, directory: Path) -> None:
     directory.mkdir(parents=True)
     shutil.copy(wheel, directory)
     base = f"{NAME}-{ticketctl.__version__}"
+    for path in (function, *function.rglob("*")):
+        # Lambda reads as another user, whatever this machine's umask is.
+        path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
     shutil.make_archive(str(directory / base), "zip", function)
     source = (ROOT / "template.yaml").read_text(encoding="utf-8")
     packaged = source.replace(CODE, f"CodeUri: {base}.zip")

@@ -36,6 +36,9 @@ _VARIABLES = {
 }
 # pip trusts the machine's certificates: a proxy may need one. And it takes a package
 # from any index that has it; the hashes make that safe.
+_SETTINGS = "pip does not tell its settings"
+# Where pip installs to, which is the environment whatever a machine prefers.
+_PLACES = ("user", "target", "prefix", "root", "dry-run")
 _AS_PIP = {"UV_SYSTEM_CERTS": "true", "UV_INDEX_STRATEGY": "unsafe-best-match"}
 
 
@@ -51,16 +54,18 @@ def make_environment(directory: Path, requirements: Path) -> None:
     _BUILD.mkdir(exist_ok=True)
     with (_BUILD / f"{directory.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if ready.exists() and ready.read_bytes() == requirements.read_bytes():
+        if _is_complete(directory, requirements):
             return  # Another process has just made it.
         print(f"setting up {directory} (once, some seconds)", file=sys.stderr)  # noqa: T201 - of make.
         venv = sys.executable, "-m", "venv", "--clear"
         made = f"Python could not make {directory}"
         if directory.name == UV_ENVIRONMENT.name:
             run(*venv, directory, failed=made)
-            pip = python, "-m", "pip", "install", "--quiet", "--require-hashes"
-            options = "--disable-pip-version-check", "--requirement", requirements
-            run(*pip, *options, failed="pip could not install uv")
+            pip = python, "-m", "pip"
+            options = "--quiet", "--require-hashes", "--disable-pip-version-check"
+            variables = pip_variables(run(*pip, "config", "list", failed=_SETTINGS))
+            install = *pip, "install", *options, "--requirement", requirements
+            run(*install, failed="pip could not install uv", **variables)
         else:
             run(*venv, "--without-pip", directory, failed=made)
             uv("pip", "sync", "--require-hashes", "--python", directory, requirements)
@@ -84,7 +89,41 @@ def settings() -> dict[str, str]:
         ToolError: uv is not installed.
     """
     pip = UV_ENVIRONMENT / "bin" / "python", "-m", "pip", "config", "list"
-    return uv_variables(run(*pip, failed="pip does not tell its settings"), os.environ)
+    return uv_variables(run(*pip, failed=_SETTINGS), os.environ)
+
+
+def _is_complete(directory: Path, requirements: Path) -> bool:
+    """Tell whether it has the requirements, and was made where it is."""
+    ready, made = directory / "ready", directory / "pyvenv.cfg"
+    return (
+        ready.exists()
+        and ready.read_bytes() == requirements.read_bytes()
+        and f" {directory.absolute()}" in made.read_text(encoding="utf-8")
+    )
+
+
+def pip_variables(listed: str) -> dict[str, str]:
+    """Return the variables for pip: the settings that `pip config list` prints.
+
+    But for the places that it installs to: an empty variable is none.
+    """
+    variables = {"PIP_CONFIG_FILE": os.devnull}
+    for option, values in _settings(listed).items():
+        variables[_variable(option)] = " ".join(values)
+    return variables | dict.fromkeys(map(_variable, _PLACES), "")
+
+
+def _variable(option: str) -> str:
+    return f"PIP_{option.upper().replace('-', '_')}"
+
+
+def _settings(listed: str) -> dict[str, list[str]]:
+    """Return the values of each option for an installation."""
+    found: dict[str, list[str]] = {}
+    for section in ("global", "install", ":env:"):  # The last one wins.
+        for option, value in re.findall(rf"(?m)^{section}\.(.+?)=(.*)$", listed):
+            found[option] = str(ast.literal_eval(value)).split()
+    return found
 
 
 def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -93,12 +132,11 @@ def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
     A variable that is set wins.
     """
     found = {**_AS_PIP}
-    for section in ("global", "install", ":env:"):  # The last one wins.
-        for option, value in re.findall(rf"(?m)^{section}\.(.+?)=(.*)$", listed):
-            if variable := _VARIABLES.get(option):
-                # uv splits the places of files at commas, and all else as pip does.
-                separator = "," if option == "find-links" else " "
-                found[variable] = separator.join(ast.literal_eval(value).split())
+    for option, values in _settings(listed).items():
+        if variable := _VARIABLES.get(option):
+            # uv splits the places of files at commas, and all else as pip does.
+            separator = "," if option == "find-links" else " "
+            found[variable] = separator.join(values)
     return {name: value for name, value in found.items() if name not in environment}
 
 

@@ -1,5 +1,6 @@
 """The settings and the failures of what installs packages."""
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -8,7 +9,7 @@ import pytest
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import build_artifact
 from ticketctl.local.emulator import running_emulator
-from ticketctl.local.environments import reason, uv_variables
+from ticketctl.local.environments import pip_variables, reason, uv_variables
 
 LISTED: Final = """\
 :env:.find-links='/wheels https://example.org/wheels'
@@ -51,7 +52,18 @@ OF_PYTHON: Final = "ensurepip is not available.\n\nInstall it.\n"
 
 
 class TestSettings:
-    """uv finds packages where pip does."""
+    """uv finds packages where pip does, and pip installs into the environment."""
+
+    def test_places_to_install_to_are_left_out_and_all_else_is_kept(self) -> None:
+        listed = "global.user='true'\n:env:.target='/t'\ninstall.prefix='/p'\n"
+
+        variables = pip_variables(listed + "global.dry-run='1'\n" + LISTED)
+
+        places = {"PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_DRY_RUN"}
+        assert {variables[name] for name in places} == {""}
+        assert variables["PIP_CONFIG_FILE"] == os.devnull
+        assert variables["PIP_INDEX_URL"] == "https://example.org/install/simple"
+        assert variables["PIP_TRUSTED_HOST"] == "one.example.org two.example.org"
 
     def test_settings_of_pip_are_handed_over_when_uv_has_none(self) -> None:
         """A variable of pip's wins over its files, and `install` over all commands."""
