@@ -37,13 +37,19 @@ SAM := PATH="$$PWD/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 .DEFAULT_GOAL := help
 .PHONY: always help run up build invoke package test-sam test-aws test lab prove width simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
 
-help:  ## Show this list; times are for two idle processors.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+help:  ##change Show this list; times are for two idle processors
+	@awk -F ':.*##' '/^[a-z-]+:.*##[a-z]+ / { \
+		group = text = $$2; sub(/ .*/, "", group); sub(/[a-z]+ /, "", text); \
+		lines[group] = lines[group] sprintf("  make %-14s %s\n", $$1, text) \
+	} END { \
+		printf "First\n%s\nSAM and AWS\n%s\nThe evidence\n%s\nFor a change\n%s", \
+			lines["start"], lines["sam"], lines["lab"], lines["change"] \
+	}' $(MAKEFILE_LIST)
 
-run: setup  ## Run the whole system here, number a sample of messages (or FILE=my.jsonl), show the verdict, in half a minute; FIFO=1 keeps their order.
+run: setup  ##start Run the system here, with a verdict (FILE=, FIFO=1)
 	@$(BIN)/ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
 
-up: setup  ## Start the whole system and keep it up, for `sam local invoke` too; Ctrl-C ends it and its tickets; FIFO=1 keeps their order.
+up: setup  ##start Keep it up until Ctrl-C, for a tour (FIFO=1)
 	@$(BIN)/ticketctl up $(if $(FIFO),--fifo)
 
 # Lambda cannot write beside the code, so without bytecode each cold start compiles every module.
@@ -59,34 +65,34 @@ endef
 
 # In the folder of plain `sam build`, so that an edit is invoked. Its packages may be for another processor
 # than the stack's, so the template goes, and `sam deploy` ends.
-build: .venv/ready .venv-sam/ready  ## Build the function with SAM for `sam local invoke` on this machine, in a minute.
+build: .venv/ready .venv-sam/ready  ##sam Build it for `sam local invoke`, for this processor
 	$(PIP_SETTINGS) $(SAM) build --parameter-overrides Architecture=$(ARCH)
 	mv .aws-sam/build/template.yaml .aws-sam/build/template-of-make-build.yaml
 	$(BIN)/python -m ticketctl.local.artifact .aws-sam/build/NumberingWorker
 	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 	@printf 'Next, in place of the above: `make up`, and in another terminal `make invoke`.\n'
 
-invoke: .venv-sam/ready  ## Run the built function on EVENT=events/batch.json in a container; needs `make build`, and `make up` meanwhile.
+invoke: .venv-sam/ready  ##sam Run the built function in a container (EVENT=)
 	@test -f .build/local/env || { echo "start the local system first, in another terminal: make up" >&2; exit 1; }
 	@test -d .aws-sam/build/NumberingWorker || { echo "build the function first: make build" >&2; exit 1; }
 	$(SAM) local invoke --event "$(EVENT)"
 
-package: .venv/bin/ticketctl .venv-sam/ready  ## Build the function with SAM for `sam deploy`, in a minute.
+package: .venv/bin/ticketctl .venv-sam/ready  ##start Build the function for `sam deploy`; a minute
 	$(PIP_SETTINGS) $(SAM) build --no-cached --parameter-overrides Architecture=$(PACKAGE_ARCH)
 	$(BIN)/python -m ticketctl.local.artifact .aws-sam/build/NumberingWorker
 	$(call compile_artifact,.aws-sam/build/NumberingWorker)
 
-test-sam: setup build  ## Invoke and deploy with the SAM CLI, in 4 minutes; needs a container engine.
+test-sam: setup build  ##sam Invoke and deploy with the SAM CLI; 4 minutes
 	$(PIP_SETTINGS) $(BIN)/python -m pytest tests/sam
 
-test-aws: .venv/ready  ## Ask your AWS account for the facts of the proof, in 3 minutes; STACK=NAME: run the end-to-end tests of any stack on this one too, in 10; GRADUAL=1: and update it once, in 40; asks first, unless YES=1.
+test-aws: .venv/ready  ##sam Ask your AWS account for the facts (STACK=, YES=1)
 	@PYTHONPATH=src:lab $(BIN)/python -m conformance aws --report "$(REPORT)" $(if $(STACK),--stack "$(STACK)") $(if $(YES),--yes)
 	@$(if $(STACK),$(BIN)/python -m pytest tests/e2e --stack "$(STACK)",:)
 	@$(if $(GRADUAL),PYTHONPATH=src:lab $(BIN)/python -m conformance gradual --stack "$(STACK)" $(if $(YES),--yes),:)
 
 # Three at a time, because those on the local system mostly wait for it.
 # Coverage is the unit tests' alone: a trace takes twice the time of a history, and proves nothing there.
-test: setup  ## Run all tests: end to end, the laboratory, integration and unit, with the coverage gates; 4 minutes.
+test: setup  ##start All tests, with the coverage gates; 4 minutes
 	$(PYTEST) --numprocesses 3 --no-loadscope-reorder tests/e2e tests/simulation tests/integration
 	$(PYTEST) --cov --cov-report= tests/unit
 	$(call demand_coverage,95,src)
@@ -101,36 +107,36 @@ test: setup  ## Run all tests: end to end, the laboratory, integration and unit,
 
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
-lab: simulate known-bad width mutants  ## Run the long checks, for an hour or more.
+lab: simulate known-bad width mutants  ##lab All long checks; two hours
 
-prove: .venv-prove/ready  ## Prove the promises by induction, and refute each known-bad rule, in seconds.
+prove: .venv-prove/ready  ##lab Prove the promises by induction; seconds
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
 
-width: .venv-prove/ready  ## Ask of each condition of the proof's steps which promise needs it, in 5 minutes.
+width: .venv-prove/ready  ##lab Ask which promise needs each condition of the proof
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction.width
 
-simulate: .venv/ready  ## Play SEEDS=10000 histories on a model of AWS with faults, and a tenth as many with operators, in 5 minutes, or show one (SEED=n; OPERATORS=1: of those with operators).
+simulate: .venv/ready  ##lab Play 10,000 histories (SEEDS=, SEED=, OPERATORS=1)
 	$(if $(OPERATORS),,@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)")
 	$(if $(OPERATORS),@$(PLAY_OPERATORS),$(if $(SEED)$(filter-out shipped,$(ALGORITHM)),,@$(PLAY_OPERATORS)))
 
 # They seed, import, void and erase with the code of ticketctl, which the simulation does not know.
 PLAY_OPERATORS = PYTHONPATH=src:lab $(BIN)/python -m operators $(if $(SEED),seed $(SEED),seeds $$(( ($(SEEDS) + 9) / 10 )))
 
-known-bad: .venv/ready  ## Count the seeds until each known-bad algorithm is caught; 10 minutes.
+known-bad: .venv/ready  ##lab Count the seeds that catch each wrong algorithm
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 
-mutants: .venv-mutation/ready  ## Change src/, and what writes or judges in ticketctl/, a little each time: a test must fail, but for those that `[tool.mutants]` allows; an hour.
+mutants: .venv-mutation/ready  ##lab Change the code a little: a test must fail; an hour
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ## Measure requests, write units and attempts a ticket beside four other algorithms, in 4 minutes, or one with SCALE=0.1; docs/performance.md has the options.
+bench: .venv/ready  ##lab Measure beside other algorithms (SCALE=, FULL=1)
 	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --scale "$(SCALE)" --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
-bench-function: .venv/ready  ## Measure the function itself: start, processor time, memory; half a minute.
+bench-function: .venv/ready  ##lab Measure start, processor time, memory of the function
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function
 
-check: .venv/ready .venv-prove/ready  ## The fast half, side by side: format, lint, types, template, proof, unit tests; 35 to 45 seconds.
+check: .venv/ready .venv-prove/ready  ##start Lint, types, template, proof, unit tests; 45 seconds
 	@$(MAKE) --no-print-directory --keep-going --jobs 2 $(OUTPUT_IN_ORDER) lint-ruff unit prove lint
 
 lint: lint-mypy lint-ruff lint-imports lint-template
@@ -152,16 +158,16 @@ unit: .venv/ready
 	$(PYTEST) --quiet tests/unit
 
 unit-lambda: BIN := .venv-3.13/bin
-unit-lambda: .venv-3.13/ready  ## Run the unit tests on Lambda's Python, 3.13, in a minute.
+unit-lambda: .venv-3.13/ready  ##change The unit tests on Lambda's Python, 3.13
 	$(PYTEST) --quiet tests/unit
 
-template: .venv-sam/ready .venv-scan/ready  ## Lint the template as SAM does, scan it for security, and lint the policies, in half a minute.
+template: .venv-sam/ready .venv-scan/ready  ##sam Lint and scan the template and the policies
 	SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=eu-west-1 .venv-sam/bin/sam validate --lint
 	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
 	PYTHONWARNINGS=ignore::UserWarning:parliament .venv-scan/bin/parliament --minimum_severity MEDIUM --files docs/examples/check-permissions.json,docs/examples/deploy-permissions.json
 
 # A build uses what an earlier one left in `build`.
-wheel:  ## Build the wheel, install it in an environment of its own, and import all of it, in half a minute.
+wheel:  ##change Build the wheel, install it, import all of it
 	rm -rf .build/wheel build
 	$(PYTHON) -m venv .build/wheel
 	.build/wheel/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir .build/wheel .
@@ -169,23 +175,23 @@ wheel:  ## Build the wheel, install it in an environment of its own, and import 
 	.build/wheel/bin/python -I tools/import_all.py
 	.build/wheel/bin/ticketctl --help > /dev/null
 
-release: release-versions wheel package  ## Write the files of a release to dist/: wheel, function, templates, checksums; TAG=v1.2.3 must fit; 2 minutes.
+release: release-versions wheel package  ##change Write the files of a release to dist/ (TAG=)
 	$(BIN)/python -m tools.release write .build/wheel/*.whl .aws-sam/build/NumberingWorker dist
 
 release-versions: .venv/ready
 	@$(BIN)/python -m tools.release check $(TAG)
 
-format: .venv/ready  ## Apply ruff's fixes, format the code, and say what is left to do by hand.
+format: .venv/ready  ##change Format the code, and apply the fixes of ruff
 	$(BIN)/ruff check --fix --exit-zero --quiet .
 	$(BIN)/ruff format .
 	$(BIN)/ruff check .
 
-contracts: .venv/ready  ## Write the JSON Schemas, the examples of the messages, the lists of fields, the table of rights and the diagram on the pages, and the reference of the command line.
+contracts: .venv/ready  ##change Write what pages and schemas have of the code
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 	PYTHONPATH=src:lab $(BIN)/python -m tools.pages
 	PYTHONPATH=src $(BIN)/python -m tools.reference
 
-pictures: setup  ## Draw the terminal of `make run`, and the dashboard, again.
+pictures: setup  ##change Draw the terminal of `make run` again
 	@PYTHONPATH=src $(BIN)/python -m tools.pictures
 
 # Side by side, because they mostly wait for the network.
@@ -220,7 +226,7 @@ always:
 		'PYTHONPATH="$$here:$$here/src" exec "$$here/.venv/bin/python" -m ticketctl "$$@"' > $@
 	@chmod +x $@
 
-requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.
+requirements: .venv/ready  ##change Pin the packages of the .in files, with hashes
 	$(call compile,uv,requirements/uv.txt)
 	$(call compile,runtime,src/requirements.txt)
 	$(call compile,dev,requirements/dev.txt,--constraints src/requirements.txt)
@@ -235,6 +241,6 @@ requirements: .venv/ready  ## Pin the packages of the .in files, with hashes.
 compile = UV_SYSTEM_CERTS=true $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
-clean:  ## Remove the environments, the build output and the caches.
+clean:  ##change Remove environments, build output and caches
 	rm -rf .venv .venv-emulator .venv-sam .venv-scan .venv-mutation .venv-prove .venv-3.13 .venv-uv mutants .build build dist *.egg-info .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage
 	find . -name __pycache__ -prune -exec rm -rf {} +

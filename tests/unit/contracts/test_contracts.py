@@ -39,7 +39,7 @@ from ticket_numbering.contract.mark_events import (
 )
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.results import Poison
-from tools import contracts, pictures
+from tools import contracts
 
 
 def document(name: str) -> dict[str, Any]:
@@ -82,12 +82,6 @@ def test_schemas_and_examples_are_those_of_the_models() -> None:
     }
 
     assert contracts.documents() == checked_in
-
-
-def test_picture_of_the_dashboard_is_of_the_template() -> None:
-    checked_in = (pictures.PICTURES / "dashboard.svg").read_text(encoding="utf-8")
-
-    assert pictures.dashboard_svg() == checked_in
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

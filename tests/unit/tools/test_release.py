@@ -63,8 +63,11 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("release")
     wheel, function = folder / "x.whl", folder / "function"
     wheel.write_bytes(b"wheel")
-    function.mkdir()
+    (function / "package").mkdir(parents=True)
     (function / "lambda_function.py").write_text("code")
+    (function / "package" / "module.py").write_text("code")
+    for path in function.rglob("*"):  # As under the umask 077.
+        path.chmod(0o700)
     write(wheel, function, folder / "release")
     return folder / "release"
 
@@ -102,7 +105,16 @@ class TestFiles:
         assert (release / metadata["LicenseUrl"]).is_file()
         assert (release / metadata["ReadmeUrl"]).is_file()
         code = template["Resources"]["NumberingWorker"]["Properties"]["CodeUri"]
-        assert zipfile.ZipFile(release / code).namelist() == ["lambda_function.py"]
+        entries = zipfile.ZipFile(release / code).infolist()
+        rights = {
+            entry.filename: entry.external_attr >> 16 & 0o055 for entry in entries
+        }
+        # Lambda reads it as another user.
+        assert rights == {
+            "package/": 0o055,
+            "lambda_function.py": 0o044,
+            "package/module.py": 0o044,
+        }
 
     def test_translated_template_takes_its_code_from_parameters(
         self, release: Path
