@@ -3,7 +3,7 @@
 Nothing here ships with the worker, and of the worker only its contract is used.
 
 A module of `commands` declares options, and the package of its name does the work; that
-knows none of its kind unless it composes them. All of them share `evidence`, `files`,
+knows none of its kind unless it composes them. All of them share `ledger`, `files`,
 `aws` and `cli`.
 """
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
 from ticket_numbering.contract.field_types import moment_of, timestamp
-from ticketctl.audit.heads import Head, check_heads, heads_of
+from ticketctl.audit.heads import KeptHead, check_heads, heads_of
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
 from ticketctl.aws.table_reader import TableReader
@@ -84,7 +84,7 @@ class AuditReport:
         is_empty = reading.tickets_read == reading.keys_read == 0
         return not (self.findings or (is_empty and not reading.plan.heads))
 
-    def heads(self, known: Iterable[Head] = ()) -> list[Head]:
+    def heads(self, known: Iterable[KeptHead] = ()) -> list[KeptHead]:
         """Read the end of each segment of the chain, but for those that are known.
 
         One whose ticket does not fit the chain is no head.

@@ -30,8 +30,8 @@ _AT_A_TIME: Final = MAX_KEYS // 2
 
 
 @dataclass(frozen=True)
-class Head:
-    """The hash that a ticket had."""
+class KeptHead:
+    """A head as a file has it, or an announcement: the hash that a ticket had."""
 
     project_id: str
     number: int
@@ -45,7 +45,7 @@ class Head:
         return self.project_id, self.number
 
 
-def read_heads(path: str, projects: Sequence[str] = ()) -> list[Head]:
+def read_heads(path: str, projects: Sequence[str] = ()) -> list[KeptHead]:
     """Read a file of heads; of all projects if none are named.
 
     Raises:
@@ -58,7 +58,7 @@ def read_heads(path: str, projects: Sequence[str] = ()) -> list[Head]:
     return [head for head in heads if not projects or head.project_id in projects]
 
 
-def last_heads(heads: Sequence[Head]) -> list[Head]:
+def last_heads(heads: Sequence[KeptHead]) -> list[KeptHead]:
     """Return the heads with the highest number of each project."""
     last: dict[str, int] = defaultdict(int)
     for head in heads:
@@ -66,7 +66,7 @@ def last_heads(heads: Sequence[Head]) -> list[Head]:
     return [head for head in heads if head.number == last[head.project_id]]
 
 
-def add_heads(path: str, heads: Iterable[Head]) -> None:
+def add_heads(path: str, heads: Iterable[KeptHead]) -> None:
     """Add heads to a file, also to one whose last line is not ended.
 
     Raises:
@@ -95,12 +95,12 @@ def _write_all(file: FileIO, text: bytes) -> None:
         text = text[file.write(text) :]
 
 
-def check_heads(reader: TableReader, heads: Iterable[Head]) -> Iterator[Finding]:
+def check_heads(reader: TableReader, heads: Iterable[KeptHead]) -> Iterator[Finding]:
     """Yield the heads that do not hold: the ticket lacks the hash, or does not fit it.
 
     A restarted chain is a finding by itself, and its hash covers the ticket.
     """
-    known: dict[Place, dict[str, Head]] = defaultdict(dict)
+    known: dict[Place, dict[str, KeptHead]] = defaultdict(dict)
     for head in heads:
         known[head.place][head.chain] = head
     for place, ticket, before in _with_hashes(reader, known):
@@ -111,15 +111,19 @@ def check_heads(reader: TableReader, heads: Iterable[Head]) -> Iterator[Finding]
                 yield Finding(kind, head.project_id, numbers, detail=detail)
 
 
-def heads_of(reader: TableReader, places: Iterable[Place], when: str) -> Iterator[Head]:
+def heads_of(
+    reader: TableReader, places: Iterable[Place], when: str
+) -> Iterator[KeptHead]:
     """Yield the heads of the tickets that fit the chain."""
     for place, ticket, before in _with_hashes(reader, places):
-        head = ticket and Head(*place, ticket.chain, when)
+        head = ticket and KeptHead(*place, ticket.chain, when)
         if head and not _failure(head, ticket, before):
             yield head
 
 
-def _failure(head: Head, ticket: Item | None, before: str) -> tuple[Kind, str] | None:
+def _failure(
+    head: KeptHead, ticket: Item | None, before: str
+) -> tuple[Kind, str] | None:
     """Return why a head does not hold, if it does not."""
     if ticket is None:
         return Kind.HEAD, "there is no such ticket"
@@ -151,13 +155,13 @@ def _with_hashes(
             yield (project_id, number), tickets.get((project_id, number)), previous
 
 
-def _head(path: str, line: Line) -> Head:
+def _head(path: str, line: Line) -> KeptHead:
     match line.fields:
         case {"project_id": project_id, "number": int() | float() as number}:
             chain, when = valid_chain(line.fields.get("chain")), line.fields.get("when")
             is_whole = 1 <= number <= HIGHEST and number == int(number)
             if chain and is_project_id(project_id) and is_whole:
-                return Head(project_id, int(number), chain, str(when or ""))
+                return KeptHead(project_id, int(number), chain, str(when or ""))
     raise InputError(
         f"{shown_name(path)}:{line.number}: no head: "
         "one has project_id, number and chain"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from ticket_numbering.contract.messages import RequestKey
-from ticketctl.audit.heads import Head
+from ticketctl.audit.heads import KeptHead
 from ticketctl.aws.items import key_record, ledger_item
 from ticketctl.aws.table_reader import RawItem, TableReader
 from ticketctl.cli.errors import InputError
@@ -35,7 +35,7 @@ class AuditPlan:
     """Only these; all if there are none."""
     retention_days: int = 0
     """The retention of keys; 0 stands for ever."""
-    heads: Sequence[Head] = ()
+    heads: Sequence[KeptHead] = ()
     """The heads to check."""
     since: Mapping[str, int] = field(default_factory=dict)
     """The last number of a project that is not read, because its head covers it."""

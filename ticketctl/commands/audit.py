@@ -12,7 +12,7 @@ from ticketctl.commands.application import SEQUENCES, command, stack_of
 from ticketctl.commands.options import Json, Rate, TicketsTable
 
 if TYPE_CHECKING:
-    from ticketctl.audit.heads import Head
+    from ticketctl.audit.heads import KeptHead
 
 
 @command(
@@ -105,7 +105,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
         raise typer.Exit(Status.FOUND)
 
 
-def _last_heads(path: str, projects: Sequence[str]) -> Sequence["Head"]:
+def _last_heads(path: str, projects: Sequence[str]) -> Sequence["KeptHead"]:
     """Return the last heads of each project, or of these."""
     from ticketctl.audit.heads import last_heads, read_heads
 

@@ -29,7 +29,7 @@ from tests.support.steps import Steps
 from ticket_numbering.contract.dynamodb_items import CHAIN, EXTERNAL
 from ticket_numbering.contract.dynamodb_items import SALT as SALT_NAME
 from ticket_numbering.contract.field_types import timestamp
-from ticketctl.audit.heads import Head, add_heads, last_heads, read_heads
+from ticketctl.audit.heads import KeptHead, add_heads, last_heads, read_heads
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.chain import ERASED_TITLE
 from ticketctl.ledger.findings import Finding, Kind
@@ -575,7 +575,7 @@ class TestHeads:
 
         when = timestamp(report.reading.started)
         assert report.heads() == [
-            Head("A", number, chain_of(steps, number), when) for number in (2, 5)
+            KeptHead("A", number, chain_of(steps, number), when) for number in (2, 5)
         ]
 
     def test_head_holds_when_the_chain_restarts_at_its_ticket(
@@ -584,7 +584,7 @@ class TestHeads:
         """Somebody put the hash of the ticket before back: the head says no more."""
         steps.numbers("A", 1)
         segment(steps, 2)
-        head = Head("A", 2, chain_of(steps, 2))
+        head = KeptHead("A", 2, chain_of(steps, 2))
 
         assert found(steps, heads=[head]) == [(Kind.RESTARTED, 2, 2)]
 
@@ -601,13 +601,15 @@ class TestHeads:
         self, steps: Steps, turn: int
     ) -> None:
         steps.numbers("A", 1)
-        heads = [*audited(steps).heads(), Head("A", 1, "v1:other")]
+        heads = [*audited(steps).heads(), KeptHead("A", 1, "v1:other")]
 
         assert found(steps, heads=heads[::turn]) == [(Kind.HEAD, 1)]
 
     def test_every_head_is_looked_up_when_there_are_many(self, steps: Steps) -> None:
         steps.numbers("A", 130)
-        heads = [Head("A", number, chain_of(steps, number)) for number in range(1, 131)]
+        heads = [
+            KeptHead("A", number, chain_of(steps, number)) for number in range(1, 131)
+        ]
         retitle(steps, 129)
 
         assert (Kind.HEAD, 129) in found(steps, heads=heads)
@@ -623,13 +625,13 @@ class TestHeadFiles:
         file = tmp_path / "heads.csv"
         line = '{"project_id": "A", "number": 2, "chain": "v1:a", "x": 1}'
         file.write_text(line)
-        second = Head("B", 1, "v1:b", "now")
+        second = KeptHead("B", 1, "v1:b", "now")
 
         add_heads(str(file), [])
         assert file.read_text() == line
         add_heads(str(file), [second])
 
-        assert read_heads(str(file)) == [Head("A", 2, "v1:a"), second]
+        assert read_heads(str(file)) == [KeptHead("A", 2, "v1:a"), second]
 
     def test_no_part_of_a_head_is_left_when_the_room_ends_within_it(
         self, tmp_path: Path
@@ -637,7 +639,7 @@ class TestHeadFiles:
         """A system call then writes a part, and says so by its count alone."""
         file, heads = (
             tmp_path / "heads.jsonl",
-            [Head("A", 1, "v1:a"), Head("A", 2, "v1:b")],
+            [KeptHead("A", 1, "v1:a"), KeptHead("A", 2, "v1:b")],
         )
         add_heads(str(file), heads[:1])
         before = file.read_bytes()
@@ -654,9 +656,13 @@ class TestHeadFiles:
 
     def test_last_heads_are_all_of_each_project_s_highest_number(self) -> None:
         """In any order, and also those that contradict each other."""
-        last = [Head("A", 3, "v1:a"), Head("A", 3, "v1:b"), Head("B", 1, "v1:c")]
+        last = [
+            KeptHead("A", 3, "v1:a"),
+            KeptHead("A", 3, "v1:b"),
+            KeptHead("B", 1, "v1:c"),
+        ]
 
-        assert last_heads([*last, Head("A", 2, "v1:d")]) == last
+        assert last_heads([*last, KeptHead("A", 2, "v1:d")]) == last
 
     @pytest.mark.parametrize(
         "line",
