@@ -63,9 +63,10 @@ def chain_of(  # noqa: PLR0913 - the fields that the hash covers, each by its na
 
 def valid_chain(chain: object) -> str:
     """Return a chain of any version as it is; "" for all else."""
-    return (
-        chain if isinstance(chain, str) and re.fullmatch(CHAIN_PATTERN, chain) else ""
-    )
+    return chain if isinstance(chain, str) and _is_chain(chain) else ""
+
+
+_is_chain: Final = re.compile(CHAIN_PATTERN).fullmatch
 
 
 # json.dumps would make an encoder at each call, which takes longer than the hash.

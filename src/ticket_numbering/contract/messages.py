@@ -227,13 +227,10 @@ def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
     Raises:
         TypeError: It has a value that no request can have.
     """
-    return _fingerprint(
-        {
-            name: ticket[name]
-            for name, default in CONTENT_DEFAULTS.items()
-            if name in ticket and (name, ticket[name]) != ("priority", default)
-        }
-    )
+    content = {name: ticket[name] for name in CONTENT_DEFAULTS if name in ticket}
+    if content.get("priority") == CONTENT_DEFAULTS["priority"]:
+        del content["priority"]
+    return _fingerprint(content)
 
 
 # An encoder takes longer than the hash; most values are texts, which need none.
@@ -241,7 +238,11 @@ _encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def _canonical(value: Any) -> str:
-    return encode_basestring_ascii(value) if type(value) is str else _encoded(value)
+    if type(value) is str:
+        return encode_basestring_ascii(value)
+    if type(value) is list:
+        return f"[{','.join(map(_canonical, value))}]"
+    return _encoded(value)
 
 
 def _fingerprint(content: Mapping[str, Any]) -> str:
