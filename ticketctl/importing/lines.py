@@ -134,11 +134,11 @@ def check_lines(
 def by_project(
     tickets: Iterable[ExternalTicket],
 ) -> dict[str, dict[int, ExternalTicket]]:
-    """Return the tickets by project and number."""
+    """Return the tickets by project, in the order of their names, and by number."""
     projects: dict[str, dict[int, ExternalTicket]] = defaultdict(dict)
     for ticket in tickets:
         projects[ticket.project_id][ticket.number] = ticket
-    return projects
+    return dict(sorted(projects.items()))
 
 
 def _is_exported(fields: Fields) -> bool:
