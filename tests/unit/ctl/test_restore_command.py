@@ -16,7 +16,7 @@ from tests.support.canned_aws import failing
 from tests.support.cases import cases
 from tests.support.ctl_process import Ended
 from tests.support.seed_items import block_items
-from tests.support.stage import Stage, line
+from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import EXPIRES_AT
 from ticketctl.cli.errors import Status
 
@@ -220,6 +220,7 @@ class TestBlocks:
         long.before("transact_write_items", *[int] * 4, failing(KeyboardInterrupt()))
 
         assert restore(long).status == Status.INTERRUPTED
+        assert long.tickets()[620]["status"] == "reserved"  # It stands until the end.
         long.before("transact_write_items")
         ended = restore(long)
 
@@ -523,6 +524,90 @@ class TestErased:
         record = past.records()["key-4"]
         assert record["fingerprint"] == "erased:"
         assert record["expires_at"] == 4_000_000_000
+
+    def test_record_has_no_fingerprint_when_its_ticket_is_erased_after_the_look(
+        self, past: Stage
+    ) -> None:
+        """A guess of the text could be tested by it."""
+        past.lose("PROJ", "key-5")
+        erased = {"title": "erased", "status": "erased", "salt": None}
+        past.before("transact_write_items", partial(past.change, "PROJ", 5, **erased))
+
+        restore(past)
+
+        record = past.records().get("key-5", {"fingerprint": "erased:"})
+        assert record["fingerprint"] == "erased:"
+
+
+class TestGrounds:
+    """What a verdict stands on is as it was read, or the line is judged again."""
+
+    def test_ticket_stays_away_when_the_next_one_vouches_no_more(
+        self, past: Stage
+    ) -> None:
+        for place in (21, "key-21"):
+            past.lose("PROJ", place)
+        other = {"chain": f"v1:{'b' * 43}"}
+        past.before("transact_write_items", partial(past.change, "PROJ", 22, **other))
+
+        restore(past)
+
+        assert "chain" not in past.tickets().get(21, {})
+
+    def test_ticket_is_refused_when_its_record_is_of_a_later_release(
+        self, past: Stage
+    ) -> None:
+        """A worker would trust it by its key alone, and another text would be its."""
+        past.lose("PROJ", 5)
+        past.change("PROJ", "key-5", fingerprint="v2:other")
+
+        ended = restore(past)
+
+        assert "PROJ-5: the record of its idempotency_key is of a later" in ended.err
+        assert 5 not in past.tickets()
+
+    def test_others_of_a_block_are_tried_again_when_a_transaction_conflicts(
+        self, past: Stage
+    ) -> None:
+        before = tables(past)
+        empty(past)
+        conflict = cancelled("None", "TransactionConflict")
+        past.before("transact_write_items", conflict, conflict)
+
+        assert restore(past).status == Status.OK
+        assert tables(past) == before
+
+    def test_file_is_refused_when_it_is_changed_meanwhile(self, past: Stage) -> None:
+        before = tables(past)
+        past.lose("PROJ", 5)
+        change = partial(rewritten, past, with_field("title", "Another"))
+        past.before("query", change)
+
+        ended = restore(past)
+
+        assert ended.status == Status.USAGE
+        assert "it was changed meanwhile" in ended.err
+        assert len(tables(past)["tickets"]) == len(before["tickets"]) - 1
+
+    def test_lost_number_stays_when_the_ticket_has_another_hash(
+        self, past: Stage
+    ) -> None:
+        past.change("PROJ", 6, chain=f"v1:{'b' * 43}")
+        lost = past.tickets()[6]
+        given = {"title": "t", "idempotency_key": "other", "chain": f"v1:{'c' * 43}"}
+        rewritten(
+            past,
+            lambda one: (
+                {"project_id": "PROJ", "number": 6, **given}
+                if one.get("number") == 6
+                else one
+            ),
+        )
+
+        ended = restore(past)
+
+        assert "from PROJ-6 on it is another history" in ended.err
+        assert past.tickets()[6] == lost
 
 
 class TestEnds:
