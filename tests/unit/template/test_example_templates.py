@@ -17,6 +17,8 @@ from ticket_numbering.worker.observability import NAMESPACE, Metric
 from ticketctl.aws.announcements import ASSIGNED, REFUSED
 from ticketctl.aws.topic import topic_may_send
 
+ALARM = "AWS::CloudWatch::Alarm"
+
 
 def example(name: str) -> Json:
     found: Json = yaml_parse((EXAMPLES / name).read_text(encoding="utf-8"))
@@ -169,9 +171,24 @@ def test_heartbeat_is_a_valid_request_in_its_group_and_may_use_the_key() -> None
     assert {*on_key["Fn::If"][1]["Action"]} == {"kms:GenerateDataKey", "kms:Decrypt"}
 
 
+def test_failed_jobs_of_the_vault_notify_when_they_fail_once() -> None:
+    alarms = [one["Properties"] for one in of_type("backup.yaml", ALARM)]
+
+    assert {one["MetricName"] for one in alarms} == {
+        "NumberOfBackupJobsFailed",
+        "NumberOfCopyJobsFailed",
+    }
+    for alarm in alarms:
+        assert alarm["Dimensions"] == [
+            {"Name": "BackupVaultName", "Value": {"Ref": "VaultName"}}
+        ]
+        assert alarm["AlarmActions"] == [{"Ref": "AlarmTopicArn"}]
+        assert (alarm["EvaluationPeriods"], alarm["Threshold"]) == (1, 1)
+
+
 def test_heartbeat_alarm_watches_the_replays_of_the_stack() -> None:
     """Silence is the failure, so missing data set it off."""
-    [found] = of_type("heartbeat.yaml", "AWS::CloudWatch::Alarm")
+    [found] = of_type("heartbeat.yaml", ALARM)
     alarm, own = found["Properties"], properties("TransientFailuresAlarm")
 
     assert (alarm["Namespace"], alarm["MetricName"]) == (NAMESPACE, Metric.REPLAYED)
