@@ -15,6 +15,7 @@ import pytest
 from tests.support.aws_cli import called, check_aws
 from tests.support.markdown_commands import blocks, pages
 from tests.support.paths import EXAMPLES
+from tests.support.stage import Stage
 from tools.rights import tasks
 
 SWAP = EXAMPLES / "swap_table.sh"
@@ -173,6 +174,16 @@ class TestSwap:
         assert swap(folder, "restored", "with-items", UNSENT=unsent) == 1
         made = folder / "calls"
         assert (made.read_text().count("\n") if made.exists() else 0) == calls
+
+    def test_worker_counts_as_stopped_when_status_says_so(self, folder: Path) -> None:
+        stage = Stage(folder)
+        (folder / "worker").write_text(stage.call("status").out)
+        assert swap(folder, "restored") == 1
+
+        stage.call("stop")
+        (folder / "worker").write_text(stage.call("status").out)
+
+        assert swap(folder, "restored") == 0
 
     def test_table_goes_only_when_it_is_empty_unless_a_word_says_so(
         self, folder: Path
