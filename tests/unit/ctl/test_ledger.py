@@ -1,6 +1,7 @@
 """Items are parsed once into their kinds, and one judge says what is wrong."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,7 @@ KINDS: dict[ItemKind, list[dict[str, Any]]] = {
     ItemKind.RESERVED: [
         number_of(5, **SEED),
         number_of(5, **SEED, reserved_up_to=4),
+        number_of(1, **SEED),
         number_of(5, **SEED, reserved_up_to=True),
         number_of(5, **SEED, reserved_up_to="6"),
         number_of(5, **SEED, chain="damaged"),
@@ -272,6 +274,32 @@ class TestWindow:
 
         assert found == [Finding(Kind.CHANGED, "A", (2, 2))]
 
+    def test_record_that_differs_from_a_text_that_the_chain_confirms_is_named(
+        self,
+    ) -> None:
+        items, records = chained(1, 2)
+        [_, key] = records
+        own = records[key]
+        assert own
+        other = replace(
+            own, fields={**own.fields, "fingerprint": f"{own.fingerprint}0"}
+        )
+
+        found = judge(Window("A", items, records={**records, key: other}))
+
+        said = [(one.kind, one.detail) for one in found]
+        assert said == [(Kind.DIFFERING, "fingerprint")]
+
+    def test_line_is_judged_with_the_record_that_is_made_of_it(self) -> None:
+        items, records = chained(1, 2)
+        [_, key] = records
+        before = Window("A", items[:1], records={**records, key: None})
+
+        alone, recorded = before.having(items[1]), before.having(items[1], records[key])
+
+        assert kinds_of(alone) == [(Kind.TICKET_WITHOUT_KEY, 2)]
+        assert judge(recorded) == []
+
     def test_first_item_is_judged_by_the_one_below_it(self) -> None:
         items, records = chained(1, 2, 3)
 
@@ -341,6 +369,7 @@ class TestNewFindings:
     @pytest.mark.parametrize(
         ("before", "after", "new"),
         [
+            ([(2, 2)], (2, 2), 0),
             ([(2, 9)], (3, 8), 0),
             ([(2, 9)], (2, 9), 0),
             ([(2, 9)], (2, 10), 1),
