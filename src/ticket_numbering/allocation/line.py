@@ -47,9 +47,6 @@ LEAST_SECONDS: Final = 0.005
 GROWTH: Final = 1.1
 """Of the shortest time of a block, with each one that took longer."""
 
-USUAL_BLOCK: Final = 10
-"""Requests of the blocks in front, unless ours is larger."""
-
 # In shortest blocks:
 POLL: Final = 0.3
 """Between two reads of the head, if it is the next one's turn."""
@@ -143,6 +140,7 @@ class Line:
         view, now = self._view(allocation.project_id), self.clock()
         self.block = max(LEAST_SECONDS, min(now - began, self.block * GROWTH))
         view.saw(last, now)
+        view.wrote(last - head)
         if not (place := allocation.wait.place):
             return
         view.strikes = 0
@@ -202,7 +200,7 @@ class Line:
         age = now - view.seen_at
         if age > MAX_DELAY_SECONDS:
             return 0.0
-        return max(0.0, self._seconds_to(place.turn - view.head, count) - age)
+        return max(0.0, self._seconds_to(view, place.turn - view.head, count) - age)
 
     def _turn(self, allocation: Allocation, view: View, head: int) -> float | None:
         """Return the seconds until the head is read again; None: write."""
@@ -227,7 +225,7 @@ class Line:
         if wait.is_vain(head, now, self.block):
             view.closed_until = now + CLOSED_SECONDS
             return 0.0
-        seconds = self._seconds_to(place.turn - head, place.size)
+        seconds = self._seconds_to(view, place.turn - head, place.size)
         slower = (still - DECIDED * self.block) / 3
         delay = max(POLL * self.block, rest, seconds, slower)
         return min(delay, left + self.jitter(0.0, POLL * self.block))
@@ -267,9 +265,9 @@ class Line:
         if self.failures >= MAX_FAILURES or isinstance(error, StoreRefusedError):
             self.closed_until = self.clock() + CLOSED_SECONDS
 
-    def _seconds_to(self, gap: int, count: int) -> float:
+    def _seconds_to(self, view: View, gap: int, count: int) -> float:
         """Return the seconds until the block before ours is about to be written."""
-        blocks = max(0.0, gap / max(USUAL_BLOCK, count) - 1)
+        blocks = max(0.0, gap / max(view.usual_block, count) - 1)
         return min(MAX_DELAY_SECONDS, blocks * self.block * PACE)
 
     def _view(self, project_id: str) -> View:

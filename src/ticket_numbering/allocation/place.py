@@ -33,6 +33,15 @@ CLOSED_SECONDS: Final = 10.0
 MAX_DELAY_SECONDS: Final = 1.0
 """Between two reads of the head."""
 
+USUAL_BLOCK: Final = 10.0
+"""Requests of a block in front, as long as no own one is known."""
+
+LEAST_BLOCK: Final = 1.5
+"""Requests: with fewer, whoever waits behind single ones would oversleep."""
+
+SHRINKING: Final = 0.8
+"""Of the largest own block lately, with each one that was smaller."""
+
 MAX_STRIKES: Final = 10
 """Places of a project that were wrong, in a row: then its line is."""
 
@@ -166,6 +175,12 @@ class View:
     repeated_until: float = -inf
     closed_until: float = -inf
     strikes: int = 0
+    usual_block: float = USUAL_BLOCK
+    """About the requests of the largest own block lately: others' are like ours."""
+
+    def wrote(self, size: int) -> None:
+        """Note an own block."""
+        self.usual_block = max(LEAST_BLOCK, size, self.usual_block * SHRINKING)
 
     def saw(self, head: int, now: float) -> bool:
         """Note the head; return whether it has moved since a moment ago."""

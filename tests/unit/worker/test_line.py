@@ -12,7 +12,13 @@ from simulation.aws.tables import LINES
 from tests.support.builders import create_tickets
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
 from tests.support.fakes import held, unanswered
-from tests.support.line import BATCH_SECONDS, FailingLine, FakeLine, Warm
+from tests.support.line import (
+    BATCH_SECONDS,
+    WRITE_SECONDS,
+    FailingLine,
+    FakeLine,
+    Warm,
+)
 from ticket_numbering.adapters.dynamodb_line import EXPIRES_AFTER_SECONDS, DynamoDBLine
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
 from ticket_numbering.allocation.place import LineStore, Place
@@ -236,6 +242,30 @@ class TestWaiting:
 
         assert [block.first_number for block in environment.tickets.blocks] == [31]
         assert batch.wait.seconds > 0
+
+    def test_head_is_read_a_few_times_when_those_in_front_have_a_ticket_each(
+        self,
+    ) -> None:
+        line = FakeLine()
+        environment = Warm(line)
+        *earlier, last = create_tickets(21)
+        for request in earlier:
+            environment.finish(environment.allocator.start("PROJ", [request]))
+        began, numbers = environment.time.now, environment.tickets.numbers
+        line.upto = in_front = len(earlier) + 8
+
+        def others_write() -> None:
+            blocks = int((environment.time.now - began) / WRITE_SECONDS)
+            due = min(in_front, len(earlier) + blocks)
+            environment.tickets.fill(due - len(numbers()))
+
+        environment.tickets.on_read = others_write
+        environment.tickets.calls.clear()
+
+        environment.finish(environment.allocator.start("PROJ", [last]))
+
+        assert numbers() == [*range(1, in_front + 2)]
+        assert environment.tickets.calls.count("head") <= 8
 
     def test_block_writes_at_once_when_others_have_taken_a_part_of_its_numbers(
         self,
