@@ -105,9 +105,10 @@ class Workload:
     def bound(self, profile: Profile) -> float:
         """Return the tickets a second that no policy exceeds.
 
-        In perfect order and without a conflict: a batch of one project reads as soon
-        as the last number of its predecessor is committed, and then writes; the
-        partition takes what its units allow.
+        In perfect order and without a conflict: a block of the busiest project reads
+        as soon as the last number of its predecessor is committed, and then writes;
+        the partition takes what its units allow. Of the queues that group messages,
+        whose batches hold other shares, only the workers and the partition count.
         """
         batch = self.batch_size
         projects = self._projects_of_a_batch()
@@ -115,18 +116,23 @@ class Workload:
         way, read = profile.call.at(0.5), profile.call.mean
         overhead = overhead_of(batch, projects) if self.has_overhead else 0.0
         whole = overhead + read + write + profile.publish.mean
-        if self.projects > 1:
-            return self.workers * batch / whole
-        in_turn = read + write - way
-        # A number is committed in the middle of its block, on average.
-        in_turn -= PHASE * (write - way) / 2
-        workers = 1 if self.queue == FIFO else self.workers
+        workers = 1 if self.queue == FIFO and self.projects == 1 else self.workers
         sizes = [1.0]
         if self.has_real_texts:
             shares = [(step + 0.5) / SIZES for step in range(SIZES)]
             sizes = [-(-REAL_ITEMS.at(share) // WRITE_UNIT_BYTES) for share in shares]
-        ceiling = PARTITION_UNITS / (UNITS_FACTOR * mean(sizes))
-        return min(workers * batch / whole, batch / in_turn, ceiling)
+        share = max(self.weights, default=1.0) / (sum(self.weights) or self.projects)
+        ceiling = PARTITION_UNITS / (UNITS_FACTOR * mean(sizes)) / share
+        bound = min(workers * batch / whole, ceiling)
+        if self.projects > 1 and self.queue != STANDARD:
+            return bound
+        # The share of the batches that the busiest project is in.
+        batches = 1 - (1 - share) ** batch if self.weights else min(1.0, batch * share)
+        write = profile.transaction(round(2 * batch * share / batches)).mean
+        in_turn = read + write - way
+        # A number is committed in the middle of its block, on average.
+        in_turn -= PHASE * (write - way) / 2
+        return min(bound, batch / (batches * in_turn))
 
     def _projects_of_a_batch(self) -> float:
         """Return the mean number of projects in a batch."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from benchmarks.profiles import (
     Distribution,
 )
 from benchmarks.user_profiles import profile_of
-from benchmarks.workloads import FIFO, Workload
+from benchmarks.workloads import FAIR, FIFO, Workload
 
 SHARES = (0.5, 0.9, 0.99)
 NAMES = ("p50", "p90", "p99")
@@ -102,3 +103,16 @@ class TestBound:
         assert Workload(10).bound(slow) == Workload(100).bound(slow)
         assert Workload(10).bound(slow) < 10 / slow.transaction(20).mean * 1.2
         assert 320 < real.bound(PROFILES["fast"]) < 370
+
+    def test_bound_is_that_of_the_busiest_project_when_others_have_tickets_too(
+        self,
+    ) -> None:
+        """Of two batches one has it, in perfect order: twice its own throughput."""
+        fast = PROFILES["fast"]
+        often = Workload(100, batch_size=1, projects=3, weights=(2.0, 1.0, 1.0))
+        grouped = replace(often, queue=FAIR)
+
+        assert often.bound(fast) == pytest.approx(
+            2 * Workload(100, batch_size=1).bound(fast)
+        )
+        assert grouped.bound(fast) > often.bound(fast)
