@@ -39,7 +39,7 @@ USUAL_BLOCK: Final = 10.0
 LEAST_BLOCK: Final = 1.5
 """Requests: with fewer, whoever waits behind single ones would oversleep."""
 
-SHRINKING: Final = 0.8
+SHRINKING: Final = 0.9
 """Of the largest own block lately, with each one that was smaller."""
 
 MAX_STRIKES: Final = 10
