@@ -6,6 +6,7 @@ its place, and writes it only if that brings no new finding.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from ticket_numbering.contract.dynamodb_items import FINGERPRINT
@@ -35,6 +36,8 @@ class Window:
     """
     others: Mapping[int, Item] = field(default_factory=dict)
     """Other items that the records name, by their numbers."""
+    expired: AbstractSet[int] = frozenset()
+    """Numbers of tickets whose keys may be used again, or have no record any more."""
 
     def having(self, item: Item, record: KeyRecord | None = None) -> "Window":
         """Return it with an item in its place, and with the record of its key."""
@@ -137,6 +140,9 @@ def _of_item(window: Window, item: Item, *, is_judged: bool) -> Iterator[Finding
         return
     if item.key in window.records:
         record = window.records[item.key]
+        is_own = record is not None and record.number == item.number
+        if item.number in window.expired and not is_own:
+            return
         named = window.item(record.number) if record else None
         for finding in ticket_problems(item, record, named):
             if not (is_judged and finding.detail == FINGERPRINT):

@@ -6,9 +6,11 @@ with the plan in its place has no finding that was not there before.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Final
 
 from ticket_numbering.contract.messages import RequestKey
+from ticketctl.ledger.agreement import expiry_of
 from ticketctl.ledger.findings import Finding, Kind
 from ticketctl.ledger.item import Item, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings, ranges_of
@@ -251,11 +253,20 @@ class Planner:
             before.append(upper)
         if above:
             after.append(above)
+        expired = {*self._expired([*before, *after])}
         lower = tables(project_id, first, "<")
-        of_tables = Window(project_id, before, lower, end, records, others)
+        of_tables = Window(project_id, before, lower, end, records, others, expired)
         lower = below.nearest if below else None
-        of_plan = Window(project_id, after, lower, end, written, others)
+        of_plan = Window(project_id, after, lower, end, written, others, expired)
         return new_findings(judge(of_tables), judge(of_plan))
+
+    def _expired(self, items: Iterable[Item]) -> Iterator[int]:
+        """Yield the numbers of tickets whose keys' time is over, as an audit says."""
+        now, days = datetime.now(UTC), self.verdicts.terms.retention_days
+        for item in items:
+            expiry = expiry_of(item, days) if isinstance(item, Ticket) else None
+            if expiry and expiry <= now:
+                yield item.number
 
     def _records(
         self, project_id: str, items: Iterable[Item]

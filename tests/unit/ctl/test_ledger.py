@@ -244,6 +244,27 @@ class TestWindow:
 
         assert new == [Finding(Kind.DUPLICATE, "A", (1, 3), "k-1")]
 
+    @pytest.mark.parametrize("has_record", [True, False])
+    def test_ticket_whose_time_is_over_may_have_its_key_used_again(
+        self, *, has_record: bool
+    ) -> None:
+        """Its own record still has to agree."""
+        items, records = chained(1, 2)
+        second = parse(ticket_of(3) | {"idempotency_key": "k-1"})
+        [key, _] = records
+        own = records[key]
+        assert own
+        known = {**records, key: own if has_record else None}
+        window = Window("A", [*items, second], records=known, expired={3})
+        other = replace(own, fields={**own.fields, "assigned_at": "?"})
+
+        found = judge(replace(window, expired={1, 3}))
+        differing = judge(replace(window, records={key: other}, expired={1, 3}))
+
+        assert found == []
+        assert (judge(window) == []) is has_record
+        assert [one.kind for one in differing] == [Kind.DIFFERING]
+
     def test_item_elsewhere_is_the_ticket_of_a_record(self) -> None:
         """A window need not have the ticket that a record names."""
         items, records = chained(1, 2)

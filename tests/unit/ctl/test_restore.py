@@ -17,13 +17,17 @@ from tests.support.cases import cases
 from tests.support.ctl_process import Ended, items_of
 from tests.support.evidence import chain_after
 from tests.support.stage import Stage, line
+from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract.dynamodb_items import (
     EXTERNAL,
     RESERVED_UP_TO,
     TIMES,
+    ticket_item,
 )
 from ticket_numbering.contract.field_types import timestamp
+from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl.aws.items import serialized
 from ticketctl.cli.errors import Status
 
 EARLIER, LATER = range(3, 7), range(7, 13)
@@ -509,6 +513,30 @@ class TestKeysOfTwo:
         assert ended.status == Status.OK, ended.err
         assert elsewhere.records()["key-3"]["number"] == 12
         assert elsewhere.tickets() == history.stage.tickets()
+
+    def test_older_ticket_is_back_when_its_key_was_used_again_after_its_time(
+        self, stage: Stage
+    ) -> None:
+        """The next ticket covers its hash, and the record is the later one's."""
+        stage.controls.parameters["IdempotencyRetentionDays"] = "40"
+        requests = [request(number) for number in (3, 4, 5)]
+        old = Block.of(Head(), requests, "2020-01-01T00:00:00.000Z", lambda: "s" * 22)
+        for one, assignment, salt in old.tickets:
+            stage.write(serialized(ticket_item(one, assignment, salt)))
+        history = History(stage)
+        again = history.send(4)[4]["data"]["number"]
+        before, records = stage.tickets(), stage.records()
+        file = stage.folder / "again.jsonl"
+        file.write_text(stage.call("export").out)
+        stage.lose("PROJ", 2)
+        stage.controls.mapping = "Disabled"
+
+        ended = stage.call("restore", str(file))
+
+        assert again == len(requests) + 1
+        assert ended.status == Status.OK, ended.err
+        assert (stage.tickets(), stage.records()) == (before, records)
+        assert not found(stage, retention_days=40)
 
 
 LAST_FIRST, FIRST_FIRST = slice(None, None, -1), slice(None)
