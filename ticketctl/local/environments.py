@@ -107,10 +107,10 @@ def pip_variables(listed: str) -> dict[str, str]:
 
     But for the places that it installs to: an empty variable is none.
     """
-    variables = {"PIP_CONFIG_FILE": os.devnull}
-    for option, values in _settings(listed).items():
-        variables[_variable(option)] = " ".join(values)
-    return variables | dict.fromkeys(map(_variable, _PLACES), "")
+    settings = _settings(listed).items()
+    variables = {_variable(option): " ".join(values) for option, values in settings}
+    variables |= dict.fromkeys(map(_variable, _PLACES), "")
+    return variables | {"PIP_CONFIG_FILE": os.devnull}
 
 
 def _variable(option: str) -> str:

@@ -56,6 +56,7 @@ class TestSettings:
 
     def test_places_to_install_to_are_left_out_and_all_else_is_kept(self) -> None:
         listed = "global.user='true'\n:env:.target='/t'\ninstall.prefix='/p'\n"
+        listed += ":env:.config-file='/etc/pip.conf'\n"
 
         variables = pip_variables(listed + "global.dry-run='1'\n" + LISTED)
 
