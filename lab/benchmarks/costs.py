@@ -30,7 +30,7 @@ LOG_KB: Final = (0.66, 1.08)
 MONTHLY: Final[Mapping[str, tuple[int, float, int]]] = {
     # Five long polls of 20 seconds, for 730 hours.
     "empty receives": (5 * 180 * 730, 0.40 / 1_000_000, 1_000_000),
-    "metrics of the alarms": (14, 0.10, 10),
+    "metrics of the alarms": (17, 0.10, 10),
     "dashboard": (1, 3.00, 3),
     "metrics of the worker": (13, 0.30, 10),
 }

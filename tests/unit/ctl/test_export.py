@@ -270,7 +270,8 @@ class TestVerifier:
 
         ended = run_verifier(lines, tmp_path)
 
-        assert ended.stdout.endswith(f"6 items, 0 heads, {status} problems\n")
+        problems = {0: "0 problems", 1: "1 problem"}[status]
+        assert ended.stdout.endswith(f"6 items, 0 heads, {problems}\n")
         assert ended.returncode == status
 
 
