@@ -12,7 +12,7 @@ from botocore.validate import validate_parameters
 
 from operators.model_services import aws_meta
 from tests.support.builders import CALLER
-from tests.support.canned_aws import aws_client, unreachable
+from tests.support.canned_aws import aws_client, client_error, unreachable
 
 SINCE: Final = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 ALARM_TOPIC: Final = "arn:aws:sns:eu-west-1:123456789012:alarms"
@@ -71,6 +71,8 @@ class Controls:
     """Of the oldest message, in the last minutes."""
     line: dict[str, list[float]] = field(default_factory=dict)
     """The metrics of the line, in the last minutes."""
+    lost: set[str] = field(default_factory=set)
+    """The settings that somebody has lost: of a table, with its name, or the stack."""
     log: list[str] = field(default_factory=list)
     """The lines of the worker's log that a query finds, the newest last."""
     errors: dict[str, str] = field(default_factory=dict)
@@ -129,6 +131,7 @@ class Controls:
             "StackName": self.name,
             "CreationTime": SINCE,
             "StackStatus": "UPDATE_COMPLETE",
+            "EnableTerminationProtection": "termination" not in self.lost,
             "Outputs": _pairs("Output", self.outputs),
             "Parameters": _pairs("Parameter", self.parameters),
         }
@@ -182,6 +185,51 @@ class Controls:
             for place, value in enumerate(values)
         ]
         return {"Datapoints": points[::-1]}
+
+    def _GetStackPolicy(self) -> dict[str, Any]:  # noqa: N802
+        return {} if "policy" in self.lost else {"StackPolicyBody": "{}"}
+
+    def settings(self, service: str) -> dict[str, Callable[..., Any]]:
+        """Return operations on the settings of what is modelled."""
+
+        def noted(operation: str, lost: str) -> bool:
+            self.calls.append(f"{service}:{operation}")
+            if "table" in lost and lost in self.lost:
+                raise client_error(GONE)
+            return lost not in self.lost
+
+        def describe_table(TableName: str) -> Any:  # noqa: N803 - as boto3 has it.
+            noted("DescribeTable", f"{TableName} table")
+            is_on = f"{TableName} protection" not in self.lost
+            return {"Table": {"DeletionProtectionEnabled": is_on}}
+
+        def describe_continuous_backups(TableName: str) -> Any:  # noqa: N803
+            is_on = noted("DescribeContinuousBackups", f"{TableName} backups")
+            status = "ENABLED" if is_on else "DISABLED"
+            found = {"PointInTimeRecoveryStatus": status}
+            return {
+                "ContinuousBackupsDescription": {
+                    "PointInTimeRecoveryDescription": found
+                }
+            }
+
+        def describe_time_to_live(TableName: str) -> Any:  # noqa: N803
+            is_on = noted("DescribeTimeToLive", f"{TableName} expiry")
+            status = "ENABLED" if is_on else "DISABLED"
+            return {"TimeToLiveDescription": {"TimeToLiveStatus": status}}
+
+        def get_topic_attributes(TopicArn: str) -> Any:  # noqa: N803
+            if not noted("GetTopicAttributes", "topic"):
+                raise client_error("NotFound")
+            return {"Attributes": {"TopicArn": TopicArn}}
+
+        if service == "sns":
+            return {"get_topic_attributes": get_topic_attributes}
+        return {
+            "describe_continuous_backups": describe_continuous_backups,
+            "describe_time_to_live": describe_time_to_live,
+            "describe_table": describe_table,
+        }
 
     def _StartQuery(self) -> dict[str, Any]:  # noqa: N802
         return {"queryId": "q-1"}

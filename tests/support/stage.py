@@ -96,6 +96,8 @@ class Stage:
         """Return a client of the model, or of the stack's controls."""
         modelled: Any = getattr(self.services, service_name, None)
         client = self.controls.client(service_name, modelled)
+        if service_name in {"dynamodb", "sns"} and client is modelled:
+            return AlteredClient(client, **self._settings(service_name))
         if service_name == "sqs" and self.has_worker:
             return AlteredClient(
                 client,
@@ -103,6 +105,19 @@ class Stage:
                 send_message_batch=self._sent(modelled.send_message_batch),
             )
         return client
+
+    def _settings(self, service_name: str) -> dict[str, Any]:
+        """Return the operations on settings; an audit asks for a table's key, too."""
+        settings = self.controls.settings(service_name)
+        if "describe_table" in settings:
+            of_controls, of_model = settings["describe_table"], self.dynamodb
+
+            def describe_table(**request: Any) -> Any:
+                setting = of_controls(**request)["Table"]
+                return {"Table": of_model.describe_table(**request)["Table"] | setting}
+
+            settings["describe_table"] = describe_table
+        return settings
 
     def lead(self, patch: pytest.MonkeyPatch) -> None:
         """Lead boto3 here, and let no time pass but that of the services."""

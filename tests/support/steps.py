@@ -155,6 +155,10 @@ class Steps:
         """Let the worker's log have a line."""
         self._controls.log.append(text)
 
+    def lost(self, *words: str) -> None:
+        """Let somebody have lost a setting: `keys expiry`, `topic`, `policy`."""
+        self._controls.lost.add(" ".join(words))
+
     def lost_log(self) -> None:
         """Let somebody have deleted the worker's log group."""
         self._controls.errors["StartQuery"] = GONE

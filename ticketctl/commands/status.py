@@ -24,8 +24,9 @@ def status(
         bool,
         typer.Option(
             help="End with status 1 if there are dead letters, an alarm is on, could "
-            "not sound or notifies nobody, the worker gets no messages, or any of this "
-            "is unknown."
+            "not sound or notifies nobody, the worker gets no messages, a table, the "
+            "topic or a setting that a recovery rests on is gone, or any of this is "
+            "unknown."
         ),
     ] = False,
     as_json: Json = False,
@@ -39,7 +40,7 @@ def status(
     """
     from ticketctl.status.status import failed, lines_of, status_of
 
-    found = status_of(stack_of(ctx))
+    found = status_of(stack_of(ctx), check=check)
     if as_json:
         print_json(found)
     else:

@@ -27,6 +27,7 @@ from ticketctl.status.alarms import (
     alarms_of,
 )
 from ticketctl.status.delivery import aliases_of, delivery_problems, routing
+from ticketctl.status.recovery import recovery_problems
 
 _REMOVED: Final = ("DELETE_COMPLETE", "DELETE_SKIPPED")
 """Of resources that are the stack's no longer; API reference, StackResourceSummary."""
@@ -78,13 +79,17 @@ class Questions:
             return None
 
 
-def status_of(stack: Stack) -> dict[str, Any]:
-    """Ask AWS; return its answers as `--json` prints them, None for what is unknown."""
+def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
+    """Ask AWS; return its answers as `--json` prints them, None for what is unknown.
+
+    A check asks for the settings that a recovery rests on, too.
+    """
     questions = Questions()
     ask = questions.ask
     created = ask("CloudFormation", _created, stack)
     own = created or defaultdict[str, dict[str, str]](dict)
-    alarms = {} if _is_emulated(stack) else own["AWS::CloudWatch::Alarm"]
+    is_emulated = _is_emulated(stack)
+    alarms = {} if is_emulated else own["AWS::CloudWatch::Alarm"]
     topics = {*own["AWS::SNS::Topic"].values()}
     alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
     worker = known_state(stack, ask)
@@ -103,7 +108,9 @@ def status_of(stack: Stack) -> dict[str, Any]:
         found |= dict.fromkeys(_OF_STACK)
         unknown = ", ".join(_OF_STACK).replace("_", " ")
         questions.refused[0] += f"; unknown are {unknown}"
+    recovery = recovery_problems(stack, ask, is_emulated=is_emulated) if check else ()
     problems = [
+        *recovery,
         *delivery_problems(worker, found["aliases"]),
         *alarm_problems(found["alarms"] or ()),
         *address_problems(alarm_topics, found["alarm_addresses"], stack.parameters),

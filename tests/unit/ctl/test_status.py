@@ -31,7 +31,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 def state() -> dict[str, Any]:
     """Return what the command learns of the stack."""
-    return status_of(find_stack("numbers", "eu-west-1", None))
+    return status_of(find_stack("numbers", "eu-west-1", None), check=True)
 
 
 def test_deleted_alias_is_a_problem(stage: Stage) -> None:
