@@ -120,7 +120,7 @@ simulate: .venv/ready  ##lab Play 10,000 histories (SEEDS=, SEED=, OPERATORS=1)
 	$(if $(OPERATORS),@$(PLAY_OPERATORS),$(if $(SEED)$(filter-out shipped,$(ALGORITHM)),,@$(PLAY_OPERATORS)))
 
 # They seed, import, void and erase with the code of ticketctl, which the simulation does not know.
-PLAY_OPERATORS = PYTHONPATH=src:lab $(BIN)/python -m operators $(if $(SEED),seed $(SEED),seeds $$(( ($(SEEDS) + 9) / 10 )))
+PLAY_OPERATORS = PYTHONPATH=src:lab $(BIN)/python -m operators $(if $(SEED),seed $(SEED),seeds $$(( ($(SEEDS) + 9) / 10 )) && PYTHONPATH=src:lab $(BIN)/python -m operators restores $$(( ($(SEEDS) + 19) / 20 )))
 
 known-bad: .venv/ready  ##lab Count the seeds that catch each wrong algorithm
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad

@@ -1,10 +1,12 @@
-"""`python -m operators`: play histories in which operators seed, import and mark."""
+"""`python -m operators`: play histories in which operators seed, import and restore."""
 
+from collections import Counter
 from typing import Annotated, Final
 
 import typer
 
 from operators.play import Played, play, world_of
+from operators.restored_history import play_restores
 from simulation.console import compare, console, progress, show, table_of
 from simulation.play import on_all_cores
 
@@ -41,6 +43,21 @@ def seeds(
     if (first, histories) == (1, PUBLISHED):
         # Rounded, for a change of the worker moves it a little.
         compare(f"{histories:,} with operators, about {round(faults, -3):,} faults")
+
+
+@app.command()
+def restores(
+    count: Annotated[int, typer.Argument(help="The number of histories.", min=1)],
+    first: Annotated[int, typer.Option(help="The first seed.")] = 1,
+) -> None:
+    """Play histories in which tables go back, and exports are restored."""
+    met = Counter[str]()
+    with progress() as bars:
+        task = bars.add_task("histories with restores", total=count)
+        for chunk in on_all_cores(play_restores, range(first, first + count)):
+            met += chunk
+            bars.advance(task, chunk["histories with restores"])
+    console.print(table_of(sorted(met.items())))
 
 
 @app.command()

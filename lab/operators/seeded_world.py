@@ -184,7 +184,7 @@ class SeededWorld(World):
 
     def _import(self, name: str, numbers: tuple[int, ...]) -> None:
         target = Import(self.stack, Judge(CALLER), self.retry)
-        tickets = [_external(name, number) for number in numbers]
+        tickets = [external(name, number) for number in numbers]
         judged = [*judge_all(self.stack, target.judge, tickets)]
         for project, end in sorted(ends(judged)):
             if seeded := target.seed(project, end):
@@ -198,7 +198,8 @@ class SeededWorld(World):
                 broken(Check.IMPORT_NOT_THERE, f"{number} was {fate}, and is not there")
 
 
-def _external(name: str, number: int) -> ExternalTicket:
+def external(name: str, number: int) -> ExternalTicket:
+    """Return a ticket of another system."""
     key = f"import-{name}-{number}".replace(" ", "-")
     request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=name)
     return ExternalTicket(1, number, request, STAMP, is_dated=True)

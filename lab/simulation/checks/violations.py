@@ -61,6 +61,8 @@ class Check(Enum):
     MARK_CHANGED = auto()
     ERASED_TEXT = auto()
     ERASED_RECORD = auto()
+    RESTORE_FINDING = auto()
+    RESTORE_SILENT = auto()  # A line is neither back nor refused.
 
 
 class Violation(BaseException):

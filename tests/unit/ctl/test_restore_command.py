@@ -287,10 +287,14 @@ class TestOthers:
         assert tables(past) == before
 
     @pytest.mark.parametrize("calls", range(2))
+    @pytest.mark.parametrize("ends", [(), (25,)], ids=["ticket", "seed"])
     def test_no_number_is_open_when_a_seed_runs_meanwhile(
-        self, past: Stage, calls: int
+        self, past: Stage, calls: int, ends: tuple[int, ...]
     ) -> None:
-        """Its end is above that of the file, and its guard below."""
+        """Its end is above that of the file, a ticket or a seed; its guard is below."""
+        for end in ends:
+            past.seed(end).apply()
+        saved(past).write_text(past.call("export").out)
         empty(past)
         seed = past.seed(30)
         past.before("put_item", *[int] * calls, seed.apply)

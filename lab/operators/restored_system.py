@@ -1,0 +1,254 @@
+"""A system whose tables go back in time, and whose operator restores its exports."""
+
+import io
+import json
+import shlex
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+from operators.model_services import ModelServices
+from operators.seeded_world import CALLER, PROJECT, SimulatedStack, Wrapper, external
+from simulation.aws.items import Item
+from simulation.aws.messages import record_of
+from simulation.aws.tables import KEYS, TICKETS, address_of
+from simulation.checks.violations import Check, broken
+from simulation.engine.choices import Choices
+from simulation.world.execution_environment import SETTINGS
+from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
+from ticket_numbering.adapters.sns_publisher import SNSPublisher
+from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.allocation.allocation import Allocator
+from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.worker.events import Events
+from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.worker import Worker
+from ticketctl.audit.audit import audit_tables
+from ticketctl.audit.reading import AuditPlan
+from ticketctl.aws.items import json_values, plain, timestamp_now
+from ticketctl.aws.retry import RetryPolicy
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.export.export import Export
+from ticketctl.export.unexplained import Unexplained
+from ticketctl.files.exported import end_line, record_line
+from ticketctl.importing.judging import Judge
+from ticketctl.importing.planning import judge_all
+from ticketctl.importing.writing import Import, ends
+from ticketctl.ledger.database import Numbers
+from ticketctl.ledger.findings import Finding
+from ticketctl.ledger.item import MARKS
+from ticketctl.restore.database import Database
+from ticketctl.restore.deeds import Terms
+from ticketctl.restore.planning import Planner
+from ticketctl.restore.reading import ExportReader, read_tables, saved_file
+from ticketctl.restore.restoring import Restore
+from ticketctl.restore.verdicts import Verdicts
+from ticketctl.sequences.marking import Marking
+from ticketctl.sequences.seeding import Seed
+from ticketctl.show.lookup import find_ticket
+
+TABLES: Final = (TICKETS, KEYS)
+VERBS: Final = {verb: status for status, verb in MARKS.items()}
+
+Moment = dict[str, list[Item]]
+"""What each table has."""
+
+
+class RestoredStack(SimulatedStack):
+    """What a restore needs of a stack, too."""
+
+    region = "eu-west-1"
+
+
+@dataclass
+class Ended:
+    """What a restore printed."""
+
+    refusals: str = ""
+    commands: list[str] = field(default_factory=list)
+    is_refused: bool = False
+    """Whether it refused to begin, for the worker runs."""
+
+
+class RestoredSystem:
+    """Empty tables, a worker, and an operator; each call happens at once."""
+
+    def __init__(
+        self,
+        choices: Choices,
+        folder: Path,
+        verdicts: Callable[[Terms], Verdicts] = Verdicts,
+        wrapper: Wrapper = lambda client: client,
+        *,
+        asks_for_worker: bool = True,
+    ) -> None:
+        """Begin with empty tables; the other arguments change the restore."""
+        self.services = ModelServices(choices)
+        self.folder, self.verdicts = folder, verdicts
+        self.asks_for_worker = asks_for_worker
+        self.stack = RestoredStack(self.services.dynamodb)
+        self.changed = RestoredStack(wrapper(self.services.dynamodb))
+        self.retry = RetryPolicy(sleep=self.services.wait)
+        self.is_running = False
+        """Whether the worker runs during a restore."""
+
+    def moment(self) -> Moment:
+        """Return a copy of the tables."""
+        tables = self.services.tables
+        return deepcopy({name: [*tables.items(name)] for name in TABLES})
+
+    def go_back(self, table: str, items: list[Item]) -> None:
+        """Bring a table back to what it had."""
+        for item in [*self.services.tables.items(table)]:
+            self.lose(item)
+        for item in items:
+            self.services.tables.write(address_of(item), item)
+
+    def lose(self, item: Item) -> None:
+        """Lose an item."""
+        self.services.tables.write(address_of(item), None)
+
+    def tickets(self) -> dict[int, dict[str, Any]]:
+        """Return the items of the project by their numbers."""
+        items = map(plain, self.services.tables.items(TICKETS))
+        return {int(item["number"]): item for item in items}
+
+    def records(self) -> dict[str, int]:
+        """Return the numbers that the records of keys name."""
+        items = map(plain, self.services.tables.items(KEYS))
+        return {item["idempotency_key"]: int(item["number"]) for item in items}
+
+    def ask(self, key: str) -> int | None:
+        """Let the worker number a request; return its number, None if it gets none."""
+        request = CreateTicket(
+            project_id=PROJECT, idempotency_key=key, title=f"Of {key}"
+        )
+        store = DynamoDBTicketStore(self.services.dynamodb, TICKETS, KEYS)
+        worker = Worker(
+            Allocator(store, 3, 10.0),
+            SNSPublisher(self.services.sns, "topic"),
+            SQSDeadLetters(self.services.sqs, "dead"),
+            events=Events(SETTINGS.event_source),
+        )
+        queue, entries = self.services.queues["source"], self.services.sns.entries
+        before = len(entries)
+        queue.send(request.model_dump_json())
+        records = [SQSRecord.of(record_of(one)) for one in queue.receive(10)]
+        worker.handle(records, lambda: 60.0)
+        queue.messages.clear()
+        for entry in self.services.sns.entries[before:]:
+            data = json.loads(entry["Message"])["data"]
+            if data.get("idempotency_key") == key and "number" in data:
+                return int(data["number"])
+        return None
+
+    def seed(self, last: int) -> None:
+        """Seed the project."""
+        Seed(self.stack, PROJECT, last, CALLER, retry=self.retry).apply()
+
+    def import_(self, *numbers: int) -> None:
+        """Import tickets of another system."""
+        target = Import(self.stack, Judge(CALLER), self.retry)
+        tickets = [external("past", number) for number in numbers]
+        judged = [*judge_all(self.stack, target.judge, tickets)]
+        for project, end in sorted(ends(judged)):
+            target.seed(project, end)
+        for one in target.judged([one.ticket for one in judged if one.is_due]):
+            target.write(one)
+
+    def mark(self, number: int, status: str, reason: str = "so") -> None:
+        """Void or erase a ticket."""
+        found = find_ticket(self.stack, PROJECT, number)
+        Marking(self.stack, status, reason, CALLER, self.retry).apply(found)
+
+    def export(self, name: str) -> Path:
+        """Write an export; return its file."""
+        path, reader = self.folder / name, self._reader()
+        tickets, lines = Export(reader, ()), []
+        with Numbers({}) as numbers:
+            unexplained = Unexplained(reader, numbers)
+            for item in tickets.tickets():
+                lines.append(json_values(item.fields))
+                unexplained.note(item)
+            lines += [
+                record_line(json_values(record.fields))
+                for record in unexplained.records()
+            ]
+        lines.append(end_line(tickets.items, unexplained.count, tickets.missing))
+        path.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+        return path
+
+    def _reader(self) -> TableReader:
+        reader = TableReader.of(self.stack)
+        reader.sleep = self.services.wait
+        return reader
+
+    def findings(self) -> list[Finding]:
+        """Audit the tables."""
+        return audit_tables(self._reader(), AuditPlan()).findings
+
+    def restore(self, path: Path, *, is_part: bool = False) -> Ended:
+        """Restore a file, and return what it printed."""
+        ended, said = Ended(), io.StringIO()
+        with (
+            redirect_stderr(said),
+            Database() as database,
+            saved_file(str(path)) as (saved, copy),
+        ):
+            ExportReader(database, saved).read(copy, is_part=is_part)
+            read_tables(self._reader(), database, lambda _: None)
+            terms = Terms(CALLER, 0, timestamp_now())
+            stack: Any = self.changed
+            restore = Restore(stack, database, saved, terms, is_part=is_part)
+            restore.planner = Planner(database, self.verdicts(terms))
+            restore.plan()
+            is_open = any(database.is_open(one.project_id) for one in restore.outlines)
+            ended.is_refused = is_open and self.is_running and self.asks_for_worker
+            if not (ended.is_refused or restore.is_empty):
+                restore.run()
+            ended.commands = [*restore.commands()]
+        ended.refusals = said.getvalue()
+        return ended
+
+    def run(self, command: str) -> None:
+        """Run a command that a restore printed."""
+        program, *words = shlex.split(command)
+        match program, *words:
+            case "ticketctl", "seed", _, "--last", last, "--yes":
+                self.seed(int(last))
+            case "ticketctl", verb, ticket, "--reason", reason, "--yes":
+                self.mark(int(ticket.rpartition("-")[2]), VERBS[verb], reason)
+            case "aws", *_:
+                given = SimpleNamespace(**_options(words))
+                self.services.dynamodb.put_item(
+                    TableName=given.table_name,
+                    Item=json.loads(given.item),
+                    ConditionExpression=given.condition_expression,
+                    ExpressionAttributeNames=json.loads(
+                        given.expression_attribute_names
+                    ),
+                )
+            case _:
+                broken(Check.OPERATOR_STUCK, f"it printed {command}")
+
+
+def _options(words: list[str]) -> dict[str, str]:
+    names = [one for one in words if one.startswith("--")]
+    return {
+        name.removeprefix("--").replace("-", "_"): words[words.index(name) + 1]
+        for name in names
+    }
+
+
+def numbers_in(path: Path) -> dict[int, str | None]:
+    """Return the numbers that an export has, with their keys."""
+    found: dict[int, str | None] = {}
+    for line in map(json.loads, path.read_text().splitlines()):
+        fields = cast("dict[str, Any]", line.get("record", line))
+        if "number" in fields:
+            found[int(fields["number"])] = fields.get("idempotency_key")
+    return found
