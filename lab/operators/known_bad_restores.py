@@ -1,6 +1,6 @@
 """Restores that lack a condition: the histories catch each."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -8,6 +8,7 @@ from operators.restored_history import Make
 from operators.restored_system import RestoredSystem
 from simulation.aws.clients import AlteredClient
 from simulation.aws.tables import KEYS
+from simulation.checks.violations import Check
 from ticketctl.restore.verdicts import Verdicts
 
 
@@ -18,21 +19,45 @@ class NoRecords(Verdicts):
         """Return none."""
 
 
-def without_records(real: Any) -> AlteredClient:
-    """Return a client whose transactions leave the records of keys out."""
-
-    def transact_write_items(**request: Any) -> Any:
-        tickets = [
-            action
-            for action in request["TransactItems"]
-            if action.get("Put", {}).get("TableName") != KEYS
-        ]
-        return real.transact_write_items(TransactItems=tickets) if tickets else {}
-
-    return AlteredClient(real, transact_write_items=transact_write_items)
+Action = Mapping[str, Any]
 
 
-KNOWN_BAD: Final[Mapping[str, Make]] = {
-    "no record is made": partial(RestoredSystem, verdicts=NoRecords),
-    "records are not written": partial(RestoredSystem, wrapper=without_records),
+def dropping(drops: Callable[[Action], bool]) -> Make:
+    """Return restores whose transactions lack some of their actions."""
+
+    def wrap(real: Any) -> AlteredClient:
+        def transact_write_items(**request: Any) -> Any:
+            left = [one for one in request["TransactItems"] if not drops(one)]
+            return real.transact_write_items(TransactItems=left) if left else {}
+
+        return AlteredClient(real, transact_write_items=transact_write_items)
+
+    return partial(RestoredSystem, wrapper=wrap)
+
+
+def puts_record(action: Action) -> bool:
+    """Return whether it writes the record of a key."""
+    return bool(action.get("Put", {}).get("TableName") == KEYS)
+
+
+def puts_ticket(action: Action) -> bool:
+    """Return whether it writes a ticket."""
+    put = action.get("Put", {"Item": {}, "TableName": KEYS})
+    return put["TableName"] != KEYS and "idempotency_key" in put["Item"]
+
+
+def puts_reserved(action: Action) -> bool:
+    """Return whether it writes a reserved number."""
+    item = action.get("Put", {"Item": {}})["Item"]
+    return "reserved_up_to" in item and "idempotency_key" not in item
+
+
+KNOWN_BAD: Final[Mapping[str, tuple[Make, Check]]] = {
+    "no record is made": (
+        partial(RestoredSystem, verdicts=NoRecords),
+        Check.SECOND_NUMBER,
+    ),
+    "records are not written": (dropping(puts_record), Check.SECOND_NUMBER),
+    "tickets are not written": (dropping(puts_ticket), Check.RESTORE_FINDING),
+    "reserved numbers are not written": (dropping(puts_reserved), Check.RESTORE_SILENT),
 }

@@ -83,13 +83,10 @@ class RestoredSystem:
         folder: Path,
         verdicts: Callable[[Terms], Verdicts] = Verdicts,
         wrapper: Wrapper = lambda client: client,
-        *,
-        asks_for_worker: bool = True,
     ) -> None:
         """Begin with empty tables; the other arguments change the restore."""
         self.services = ModelServices(choices)
         self.folder, self.verdicts = folder, verdicts
-        self.asks_for_worker = asks_for_worker
         self.stack = RestoredStack(self.services.dynamodb)
         self.changed = RestoredStack(wrapper(self.services.dynamodb))
         self.retry = RetryPolicy(sleep=self.services.wait)
@@ -207,7 +204,7 @@ class RestoredSystem:
             restore.planner = Planner(database, self.verdicts(terms))
             restore.plan()
             is_open = any(database.is_open(one.project_id) for one in restore.outlines)
-            ended.is_refused = is_open and self.is_running and self.asks_for_worker
+            ended.is_refused = is_open and self.is_running
             if not (ended.is_refused or restore.is_empty):
                 restore.run()
             ended.commands = [*restore.commands()]

@@ -31,5 +31,9 @@ def test_old_requests_have_their_numbers_or_a_reason_when_an_export_is_restored(
 
 @pytest.mark.parametrize("name", KNOWN_BAD)
 def test_violation_is_found_when_the_restore_lacks_a_condition(name: str) -> None:
-    with pytest.raises(Violation):
-        play_restores(range(1, SEEDS + 1), KNOWN_BAD[name])
+    make, check = KNOWN_BAD[name]
+
+    with pytest.raises(Violation) as broken:
+        play_restores(range(1, SEEDS + 1), make)
+
+    assert broken.value.check is check, broken.value
