@@ -17,16 +17,17 @@ def recovery_problems(
 ) -> Iterator[str]:
     """Yield a line for each resource or setting that is gone, with its cure.
 
-    An emulator protects no stack.
+    An emulator protects nothing.
     """
     for name in ("TicketsTableName", "IdempotencyKeysTableName"):
-        yield from ask("DynamoDB", _of_table, stack, name) or ()
+        problems = ask("DynamoDB", _of_table, stack, name, is_emulated) or ()
+        yield from problems
     yield from ask("SNS", _of_topic, stack) or ()
     if not is_emulated:
         yield from ask("CloudFormation", _of_stack, stack) or ()
 
 
-def _of_table(stack: Stack, output: str) -> list[str]:
+def _of_table(stack: Stack, output: str, is_emulated: bool) -> list[str]:  # noqa: FBT001 - as it is asked.
     dynamodb, name = stack.client("dynamodb"), stack.outputs[output]
     try:
         table = dynamodb.describe_table(TableName=name)["Table"]
@@ -35,6 +36,8 @@ def _of_table(stack: Stack, output: str) -> list[str]:
             raise
         page = f"{docs()}recovery.md#a-table-was-deleted-bring-its-last-backup-back"
         return [f"the table {name} is gone: see {page}"]
+    if is_emulated:
+        return []
     found = dynamodb.describe_continuous_backups(TableName=name)
     backups = found["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
     problems = []
