@@ -382,6 +382,19 @@ class Database:
             if self.record(record.key) is None:
                 yield record
 
+    def misplaced(self, project_id: str) -> Iterator[KeyRecord]:
+        """Yield the file's records of numbers that it has as tickets of other keys."""
+        of = (
+            "is_own = 1 AND project_id = ? AND EXISTS (SELECT 1 FROM items "
+            "WHERE is_own = 1 AND project_id = records.project_id "
+            "AND number = records.number "
+            "AND idempotency_key <> records.idempotency_key)"
+        )
+        for record in self._records(of, project_id):
+            there = self.record(record.key)
+            if not (isinstance(there, KeyRecord) and there.number == record.number):
+                yield record
+
     def counts(self, project_id: str) -> dict[str, int]:
         """Return counts of a project's lines, by what is done."""
         query = (

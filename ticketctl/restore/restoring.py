@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
+from ticket_numbering.contract.events import ticket_key
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.worker_state import restoring, worker_state
 from ticketctl.cli.errors import InputError
@@ -18,7 +19,7 @@ from ticketctl.restore.ending import End, commands_for
 from ticketctl.restore.outlines import close, outline_of, waiting
 from ticketctl.restore.planning import OTHER, Outline, Planner
 from ticketctl.restore.reading import Saved
-from ticketctl.restore.verdicts import Verdicts
+from ticketctl.restore.verdicts import Verdicts, is_over
 from ticketctl.restore.writing import BACK, Writer
 
 
@@ -60,13 +61,25 @@ class Restore:
         if why := self._refusal(outline):
             remark(f"{outline.project_id}: {why}")
             self.refused += 1
-        for line, ticket_key, why in self.database.refusals(outline.project_id):
+        for line, ticket, why in self.database.refusals(outline.project_id):
             if why not in {WAITS, OTHER}:
-                problems.add(line, f"{ticket_key}: {why}")
-        for record in self.database.homeless(outline.project_id):
-            key, number = record.idempotency_key, record.number
-            remark(f"the record of {key}: the file has no item of its number, {number}")
+                problems.add(line, f"{ticket}: {why}")
+        for why in self._records_left(outline.project_id):
+            remark(why)
             self.refused += 1
+
+    def _records_left(self, project_id: str) -> Iterator[str]:
+        """Describe the file's records that go back with no item."""
+        for record in self.database.homeless(project_id):
+            key, number = record.idempotency_key, record.number
+            yield f"the record of {key}: the file has no item of its number, {number}"
+        for record in self.database.misplaced(project_id):
+            if not is_over(record):
+                ticket = ticket_key(project_id, record.number)
+                yield (
+                    f"the record of {record.idempotency_key}: {ticket}, its number, is "
+                    "the ticket of another key"
+                )
 
     def _refusal(self, outline: Outline) -> str:
         if outline.refusal:

@@ -134,10 +134,7 @@ class Verdicts:
     def _lost_record(self, known: Known, chain: str, deed: Deed) -> Deed:
         """Return a deed with the file's record of a lost ticket, if it goes back."""
         for record in known.own_records:
-            expires = record.fields.get(EXPIRES_AT)
-            now = datetime.now(UTC).timestamp()
-            is_over = isinstance(expires, int) and expires <= now
-            if is_over:
+            if is_over(record):
                 continue
             if not chain or record.fields.get(CHAIN) != chain:
                 key = record.idempotency_key
@@ -266,6 +263,12 @@ class Verdicts:
         )
         due = int(expiry.timestamp()) if expiry else None
         return dynamodb_items.key_item(ticket.key, assigned, due)
+
+
+def is_over(record: KeyRecord) -> bool:
+    """Return whether the time of a record of the file is over, which stays away."""
+    expires = record.fields.get(EXPIRES_AT)
+    return isinstance(expires, int) and expires <= datetime.now(UTC).timestamp()
 
 
 def _taken(ticket: Ticket, number: int) -> Deed:

@@ -386,6 +386,26 @@ class TestLineByLine:
         assert "the record of the key other names this number" in ended.err
         assert 22 not in past.tickets()
 
+    @pytest.mark.parametrize("lost", [("tickets", "keys"), ()], ids=["all", "none"])
+    def test_record_is_named_when_its_number_is_a_ticket_of_another_key(
+        self, past: Stage, lost: tuple[str, ...]
+    ) -> None:
+        """A repeat of its request gets another number, which a person must know."""
+        before = tables(past)
+        other = {"id": {"S": "PROJ#other"}, "idempotency_key": {"S": "other"}}
+        past.write(past.read("PROJ", "key-22") | other)
+        saved(past).write_text(past.call("export").out)
+        past.lose("PROJ", "other")
+        if lost:
+            empty(past, *lost)
+
+        ended = restore(past)
+
+        assert ended.status == Status.FOUND
+        assert "the record of other" in ended.err
+        assert "PROJ-22" in ended.err
+        assert tables(past) == before
+
 
 def rewritten(stage: Stage, change: Callable[[dict[str, Any]], Any]) -> None:
     """Change the lines of the file."""
