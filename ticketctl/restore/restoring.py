@@ -106,19 +106,21 @@ class Restore:
             self.database.counts(outline.project_id),
             outline.project_id,
         )
-        if outline.is_whole:
+        if outline.is_whole and not outline.hole:
             items = counted(counts["items"], "item")
             but = f" but {counts['there']}" if counts["there"] else ""
             yield (
                 f"{project_id}: the tables have nothing{but}, so all of {items} come "
                 "back as the file has it"
             )
-            yield from (f"it comes along: {finding}" for finding in outline.findings)
         else:
             yield (
                 f"{project_id}: there already {counts['there']:,}, missing "
                 f"{counts['missing']:,}, refused {counts['refused']:,}"
             )
+        for finding in outline.findings:
+            if not outline.hole or min(finding.numbers) < outline.hole[0]:
+                yield f"it comes along: {finding}"
         if external := counts["external"]:
             yield f"without a hash, for nothing vouches for it: {external:,}"
         if records := counts["records"]:
