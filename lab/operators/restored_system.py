@@ -214,6 +214,8 @@ class RestoredSystem:
     def run(self, command: str) -> None:
         """Run a command that a restore printed."""
         program, *words = shlex.split(command)
+        if words[:1] == ["--stack"]:
+            words = words[2:]
         match program, *words:
             case "ticketctl", "seed", _, "--last", last, "--yes":
                 self.seed(int(last))

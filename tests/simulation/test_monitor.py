@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from greenlet import getcurrent
 
+from operators.known_bad_restores import KNOWN_BAD as RESTORES
 from operators.seeded_monitor import SeededMonitor
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import Message
@@ -507,8 +508,8 @@ class TestWorld:
 
 
 def test_each_check_is_seen_to_fail() -> None:
-    """By a known-bad algorithm, a known-bad operator, or a test above."""
-    seen = {check for _, check in (*OPERATORS, *WORLDS)}
+    """By a known-bad algorithm, operator or restore, or by a test above."""
+    seen = {check for _, check in (*OPERATORS, *WORLDS, *RESTORES.values())}
     seen |= {check for check, _ in (*NUMBERED, *FRESH, *AT_THE_END)}
 
     assert seen | {one.breaks for one in KNOWN_BAD} == {*Check}
