@@ -16,10 +16,10 @@ from ticketctl.aws.items import plain, serialized
 from ticketctl.importing.judging import MISSING, Judge
 from ticketctl.importing.lines import ExternalTicket
 from ticketctl.ledger.findings import Finding, Kind
-from ticketctl.ledger.item import Item, ItemKind, Malformed, parse
+from ticketctl.ledger.item import Item, ItemKind, Malformed, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings
 from ticketctl.ledger.record import KeyRecord
-from ticketctl.ledger.standing import Around
+from ticketctl.ledger.standing import Around, problem_of
 
 SEED = {"status": RESERVED, "origin": EXTERNAL}
 
@@ -97,6 +97,17 @@ class TestKinds:
         kinds = [parse(plain(serialized(fields))).kind for fields in lines]
 
         assert kinds == [parse(fields).kind for fields in lines]
+
+    def test_ticket_with_other_attributes_is_the_item_that_they_are(self) -> None:
+        [ticket], _ = chained(5)
+        marks: list[dict[str, Any]] = [
+            *({}, {"status": "voided"}, {"status": "erased"}, {"chain": "damaged"}),
+            *({"origin": EXTERNAL, "reserved_up_to": end} for end in (4, 5, 6)),
+        ]
+        changed = [{**ticket.fields, **mark} for mark in marks]
+
+        assert isinstance(ticket, Ticket)
+        assert [ticket.having(fields) for fields in changed] == [*map(parse, changed)]
 
     def test_malformed_item_takes_its_number_if_it_can_be_one(self) -> None:
         items = [parse(number_of(number)) for number in (0, 1, 10**18 - 1, 10**18)]
@@ -327,6 +338,58 @@ class TestWindow:
         assert judge(Window("A", items[1:], items[0], records=records)) == []
         without = judge(Window("A", items[1:], records=records))
         assert (Kind.GAP, (1, 1)) in {(one.kind, one.numbers) for one in without}
+
+
+UNDATED: dict[str, Any] = {"assigned_at": None}
+CHANGED: dict[str, Any] = {"title": "other"}
+UNKNOWN: dict[str, Any] = {"unheard_of": "x"}
+ERASED: dict[str, Any] = {"status": "erased"}
+OTHER_HASH = "v1:x"
+
+
+class TestStanding:
+    """A ticket vouches for a record unless it or the ticket before it is in doubt."""
+
+    @pytest.mark.parametrize(
+        ("number", "changes", "previous", "problem"),
+        [
+            (3, {}, "own", ""),
+            (1, {}, "own", ""),
+            (3, UNDATED, "own", "no date"),
+            (3, CHANGED, "own", "the ticket before it"),
+            (3, {}, OTHER_HASH, "the ticket before it"),
+            (1, CHANGED, "", "the ticket before it"),
+            (2, CHANGED, "", "A-1, which has no hash"),
+            (3, {}, "", "A-2, which has no hash"),
+            (3, {"origin": EXTERNAL}, "own", "the ticket before it"),
+            (1, {"origin": EXTERNAL}, "", "the ticket before it"),
+            (3, UNKNOWN, "own", "does not know"),
+            (3, CHANGED | UNKNOWN, "own", "does not know"),
+            (3, ERASED, "own", "erase it again"),
+            (3, ERASED | UNKNOWN, "own", "erase it again"),
+            (3, {}, None, "missing here and in this file"),
+            (3, CHANGED, None, "missing here and in this file"),
+        ],
+    )
+    def test_problem_is_the_first_that_casts_doubt_on_a_ticket(
+        self, number: int, changes: dict[str, Any], previous: str | None, problem: str
+    ) -> None:
+        items, _ = chained(*range(1, number + 1))
+        before = Head() if number == 1 else items[-2].head
+        ticket = parse({**items[-1].fields, **changes})
+        assert isinstance(ticket, Ticket)
+
+        found = problem_of(ticket, before.chain if previous == "own" else previous)
+
+        assert found.endswith(problem)
+        assert bool(found) is bool(problem)
+
+    def test_missing_ticket_is_no_problem_when_another_item_vouches(self) -> None:
+        [ticket], _ = chained(3)
+        assert isinstance(ticket, Ticket)
+
+        assert problem_of(ticket, None, is_vouched=True) == ""
+        assert problem_of(ticket, OTHER_HASH, is_vouched=True) != ""
 
 
 def verdict(number: int, around: Around, *, is_seeded: bool) -> str:
