@@ -95,11 +95,13 @@ def _differing(own: Item, there: Item) -> Iterator[str]:
 
 
 def marks_left(own: Item, there: Item) -> Iterator[str]:
-    """Yield the commands for the marks that an item lacks, and the file's has.
+    """Yield the commands for the marks that a ticket lacks, and the file's has.
 
-    An erased ticket may have been voided before, and takes no other mark.
+    An erased ticket may have been voided before, and takes no other mark. Another
+    request's ticket takes none: an erasure cannot be undone.
     """
-    if there.fields.get(STATUS) == ERASED or not isinstance(there, Ticket):
+    is_same = isinstance(there, Ticket) and agree(own, there)
+    if there.fields.get(STATUS) == ERASED or not is_same:
         return
     for status, verb in MARKS.items():
         is_marked = status == own.status or TIMES[status] in own.fields

@@ -535,6 +535,19 @@ class TestErased:
         assert "salt" not in past.tickets()[5]
         assert not audited(past).findings
 
+    def test_no_mark_is_printed_when_its_number_is_another_requests_now(
+        self, past: Stage
+    ) -> None:
+        """A worker went on before the restore; the printed command would erase it."""
+        empty(past)
+        assert send(past, 101, 102, 103, 104) == {101: 1, 102: 2, 103: 3, 104: 4}
+
+        ended = restore(past)
+
+        assert "another history" in ended.err
+        assert " erase " not in ended.out
+        assert " void " not in ended.out
+
     def test_record_keeps_its_end_when_its_erased_ticket_comes_back(
         self, past: Stage
     ) -> None:
