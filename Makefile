@@ -13,7 +13,6 @@ STACK ?=
 SCALE ?= 1
 ALGORITHM ?= shipped
 PROFILE ?= measured
-TIMES ?=
 REPORT ?= .build/aws-report.json
 YES ?=
 TAG ?=
@@ -131,7 +130,7 @@ mutants: .venv-mutation/ready  ##lab Change the code a little: a test must fail;
 	.venv-mutation/bin/python -m tools.mutants
 
 bench: .venv/ready  ##lab Measure beside other algorithms (SCALE=, FULL=1)
-	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --scale "$(SCALE)" --profile "$(PROFILE)" --times "$(TIMES)" $(if $(FULL),--seeds 8 --plots docs/performance)
+	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --scale "$(SCALE)" --profile "$(PROFILE)" $(if $(FULL),--seeds 8 --plots docs/performance)
 
 bench-function: .venv/ready  ##lab Measure start, processor time, memory of the function
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function

@@ -9,9 +9,8 @@ from benchmarks.cells import Results, measure
 from benchmarks.claims import CLAIMS
 from benchmarks.costs import of_a_month
 from benchmarks.plots import draw
-from benchmarks.profiles import MEASURED
+from benchmarks.profiles import MEASURED, PROFILES
 from benchmarks.report import assumptions, prices, table_of, target_table
-from benchmarks.user_profiles import profile_of
 from simulation.pages import unsaid
 from simulation.play import all_cores
 
@@ -29,12 +28,6 @@ def main(
     profile: Annotated[
         str, typer.Option(help="AWS's times: measured by others, fast or slow.")
     ] = MEASURED.name,
-    times: Annotated[
-        str,
-        typer.Option(
-            help="Times of one's own: p50,p90,p99 in ms of a transaction, or a report."
-        ),
-    ] = "",
     plots: Annotated[Path | None, typer.Option(help="Draw the plots here.")] = None,
 ) -> None:
     """Measure the worker and four other ways to number tickets, on the model of AWS.
@@ -44,10 +37,10 @@ def main(
     Ends with status 0 whether or not the targets are met, and with 1 if README or
     docs/scaling.md say something else of the costs of a month.
     """
-    try:
-        played = profile_of(profile, times)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+    if profile not in PROFILES:
+        names = ", ".join(PROFILES)
+        raise typer.BadParameter(f"there is no profile {profile!r}: {names}")
+    played = PROFILES[profile]
     typer.echo(assumptions(played))
     results: Results = {}
     with all_cores() as pool:

@@ -34,9 +34,6 @@ TRANSACTION_CLIENT_MS: Final = 5.0
 PHASE: Final = 0.2
 """Assumed, as above."""
 
-USUAL_ITEMS: Final = 20
-"""Of a block of ten tickets, as the times of a user are."""
-
 
 @dataclass(frozen=True)
 class Distribution:

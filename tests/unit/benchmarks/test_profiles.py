@@ -1,9 +1,7 @@
-"""The latency profiles: a transaction's time, those of a user, and the bound."""
+"""The latency profiles: a transaction's time, and the bound."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,19 +11,8 @@ from benchmarks.profiles import (
     MEASURED,
     PROFILES,
     TRANSACTION_CLIENT_MS,
-    USUAL_ITEMS,
-    Distribution,
 )
-from benchmarks.user_profiles import profile_of
 from benchmarks.workloads import FAIR, FIFO, Workload
-
-SHARES = (0.5, 0.9, 0.99)
-NAMES = ("p50", "p90", "p99")
-
-
-def quantiles(times: Distribution) -> list[float]:
-    """Return p50, p90 and p99 in milliseconds."""
-    return [1000 * times.at(share) for share in SHARES]
 
 
 @pytest.mark.parametrize(("items", "measured"), [(5, FEW_MS), (25, MANY_MS)])
@@ -38,43 +25,6 @@ def test_transaction_takes_the_published_time_when_its_size_was_measured(
 
     assert MEASURED.transaction(items).values == pytest.approx(expected)
     assert slow == pytest.approx([2 * value for value in expected])
-
-
-class TestOwnTimes:
-    """Times that a user measured take the place of the published ones."""
-
-    def test_calls_take_the_given_times(self, tmp_path: Path) -> None:
-        times = {"Query": [4, 6, 9], "PublishBatch": [11, 15, 40]}
-        content = {one: dict(zip(NAMES, times[one], strict=True)) for one in times}
-        path = tmp_path / "report.json"
-        path.write_text(json.dumps({"latencies_ms": content, "region": "eu-west-1"}))
-
-        by_report = profile_of("measured", str(path))
-        by_hand = profile_of("measured", "25,34,87")
-
-        assert quantiles(by_report.call) == pytest.approx(times["Query"])
-        assert quantiles(by_report.publish) == pytest.approx(times["PublishBatch"])
-        assert by_report.transaction(20) == MEASURED.transaction(20)
-        assert quantiles(by_hand.transaction(USUAL_ITEMS)) == pytest.approx(
-            [25, 34, 87]
-        )
-        assert by_hand.call == MEASURED.call
-
-    @pytest.mark.parametrize(
-        ("name", "times", "message"),
-        [
-            ("faster", "", "measured, fast, slow"),
-            ("measured", "25,34", "25,34"),
-            ("measured", "25,x,87", "25,x,87"),
-            ("measured", "34,25,87", "must be positive and grow"),
-            ("measured", "none.json", "No such file"),
-        ],
-    )
-    def test_times_are_refused_when_they_are_malformed(
-        self, name: str, times: str, message: str
-    ) -> None:
-        with pytest.raises(ValueError, match=message):
-            profile_of(name, times)
 
 
 class TestBound:
