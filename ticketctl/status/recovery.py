@@ -13,21 +13,24 @@ _ON: Final = {"ENABLED", "ENABLING"}
 
 
 def recovery_problems(
-    stack: Stack, ask: Callable[..., Any], *, is_emulated: bool
+    stack: Stack, ask: Callable[..., Any], *, check: bool, is_emulated: bool
 ) -> Iterator[str]:
     """Yield a line for each resource or setting that is gone, with its cure.
 
-    An emulator protects nothing.
+    Without a check for a table alone, since all else needs more rights. An emulator
+    protects nothing.
     """
+    asks_settings = check and not is_emulated
     for name in ("TicketsTableName", "IdempotencyKeysTableName"):
-        problems = ask("DynamoDB", _of_table, stack, name, is_emulated) or ()
-        yield from problems
+        yield from ask("DynamoDB", _of_table, stack, name, asks_settings) or ()
+    if not check:
+        return
     yield from ask("SNS", _of_topic, stack) or ()
     if not is_emulated:
         yield from ask("CloudFormation", _of_stack, stack) or ()
 
 
-def _of_table(stack: Stack, output: str, is_emulated: bool) -> list[str]:  # noqa: FBT001 - as it is asked.
+def _of_table(stack: Stack, output: str, asks_settings: bool) -> list[str]:  # noqa: FBT001 - as it is asked.
     dynamodb, name = stack.client("dynamodb"), stack.outputs[output]
     try:
         table = dynamodb.describe_table(TableName=name)["Table"]
@@ -36,7 +39,7 @@ def _of_table(stack: Stack, output: str, is_emulated: bool) -> list[str]:  # noq
             raise
         page = f"{docs()}recovery.md#a-table-was-deleted-bring-its-last-backup-back"
         return [f"the table {name} is gone: see {page}"]
-    if is_emulated:
+    if not asks_settings:
         return []
     found = dynamodb.describe_continuous_backups(TableName=name)
     backups = found["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]

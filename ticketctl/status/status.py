@@ -108,9 +108,8 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
         found |= dict.fromkeys(_OF_STACK)
         unknown = ", ".join(_OF_STACK).replace("_", " ")
         questions.refused[0] += f"; unknown are {unknown}"
-    recovery = recovery_problems(stack, ask, is_emulated=is_emulated) if check else ()
     problems = [
-        *recovery,
+        *recovery_problems(stack, ask, check=check, is_emulated=is_emulated),
         *delivery_problems(worker, found["aliases"]),
         *alarm_problems(found["alarms"] or ()),
         *address_problems(alarm_topics, found["alarm_addresses"], stack.parameters),

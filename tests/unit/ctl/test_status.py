@@ -111,14 +111,14 @@ class TestNoAnswer:
     def test_services_are_named_when_a_proxys_page_answers_for_them(self) -> None:
         outputs = dict.fromkeys(NEEDED_OUTPUTS, CALLER)
         stack = Stack("numbers", "eu-west-1", outputs, {}, boto3.Session())
-        for service in ("cloudformation", "sqs", "cloudwatch", "lambda"):
+        for service in ("cloudformation", "sqs", "cloudwatch", "lambda", "dynamodb"):
             Wire(stack.client(service), [Reply(page="<html>Sign in</html>")])
 
         lines = status_of(stack)["problems"]
 
         assert [line.partition(" does not answer")[0] for line in lines] == [
             f"unknown, because {name}"
-            for name in ("CloudFormation", "Lambda", "SQS", "CloudWatch")
+            for name in ("CloudFormation", "Lambda", "SQS", "CloudWatch", "DynamoDB")
         ]
 
     def test_rest_is_shown_when_a_service_throttles(self, stage: Stage) -> None:
