@@ -71,6 +71,8 @@ class Controls:
     """Of the oldest message, in the last minutes."""
     line: dict[str, list[float]] = field(default_factory=dict)
     """The metrics of the line, in the last minutes."""
+    is_log_slow: bool = False
+    """Whether no query of the log ends."""
     lost: set[str] = field(default_factory=set)
     """The settings that somebody has lost: of a table, with its name, or the stack."""
     log: list[str] = field(default_factory=list)
@@ -236,7 +238,8 @@ class Controls:
 
     def _GetQueryResults(self) -> dict[str, Any]:  # noqa: N802
         """Return no line at first, as a query that still runs."""
-        is_done = self.calls.count("logs:GetQueryResults") > 1
+        polls = self.calls.count("logs:GetQueryResults")
+        is_done = polls > 1 and not self.is_log_slow
         rows = [
             [
                 {"field": "@timestamp", "value": f"{SINCE:%Y-%m-%d %H:%M:%S}.000"},

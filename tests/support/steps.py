@@ -163,6 +163,10 @@ class Steps:
         """Let somebody have deleted the worker's log group."""
         self._controls.errors["StartQuery"] = GONE
 
+    def slow_log(self) -> None:
+        """Let no query of the log end."""
+        self._controls.is_log_slow = True
+
     def fails(self, operation: str, *faults: str) -> None:
         """Let the next calls of an operation of SQS, SNS or DynamoDB meet faults.
 

@@ -29,6 +29,9 @@ _QUERY: Final = f"""fields @timestamp, @message
 _CRASHED: Final = re.compile(
     r"\[ERROR\] (?P<error>[\w.]+)|Task timed out|Runtime exited|Status: \w+"
 )
+_PATIENCE_SECONDS: Final = 300
+"""A query of a day's log takes seconds; CloudWatch Logs gives up after an hour."""
+
 _ENDED: Final = {"Failed", "Cancelled", "Timeout", "Unknown"}
 _MOST_NAMED: Final = 3
 _WIDTH: Final = 200
@@ -58,7 +61,7 @@ def failures_of(stack: Stack, hours: int) -> list[Failure]:
     """Return the failures of the last hours, the most frequent first.
 
     Raises:
-        CloudError: The log group is gone, or the query fails.
+        CloudError: The log group is gone, or the query fails or does not end.
     """
     failures: dict[str, Failure] = {}
     for at, text in _lines(stack, hours):
@@ -126,7 +129,13 @@ def _lines(stack: Stack, hours: int) -> Iterator[tuple[str, str]]:
         page = f"{docs()}on-call.md#metricsmissingalarm"
         raise CloudError(f"the log group {group} is gone: see {page}") from error
     answer: dict[str, Any] = {"status": "Scheduled"}
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     while answer["status"] != "Complete":
+        if time.monotonic() > deadline:
+            raise CloudError(
+                f"the query of the log has not ended in {_PATIENCE_SECONDS} s: "
+                "repeat the command, with fewer --hours"
+            )
         time.sleep(1)
         answer = logs.get_query_results(queryId=query["queryId"])
         if answer["status"] in _ENDED:
