@@ -9,16 +9,22 @@ import pytest
 from tests.support.builders import ASSIGNED_AT, CALLER, create_ticket
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract import dynamodb_items
-from ticket_numbering.contract.dynamodb_items import EXTERNAL, RESERVED
+from ticket_numbering.contract.dynamodb_items import (
+    ERASED_FINGERPRINT,
+    EXTERNAL,
+    RESERVED,
+)
+from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.head import Head
-from ticket_numbering.contract.messages import CreateTicket, RequestKey
+from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticketctl.aws.items import plain, serialized
 from ticketctl.importing.judging import MISSING, Judge
 from ticketctl.importing.lines import ExternalTicket
 from ticketctl.ledger.findings import Finding, Kind
 from ticketctl.ledger.item import Item, ItemKind, Malformed, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings
-from ticketctl.ledger.record import KeyRecord
+from ticketctl.ledger.record import KeyRecord, MalformedRecord, parse_record
+from ticketctl.ledger.sequence import SequenceCheck, is_given_here
 from ticketctl.ledger.standing import Around, problem_of
 
 SEED = {"status": RESERVED, "origin": EXTERNAL}
@@ -98,6 +104,21 @@ class TestKinds:
 
         assert kinds == [parse(fields).kind for fields in lines]
 
+    def test_item_has_its_project_its_number_and_its_valid_hash(self) -> None:
+        lines = [fields for items in KINDS.values() for fields in items]
+
+        items = [(one.project_id, one.number, one.chain) for one in map(parse, lines)]
+
+        assert items == [
+            ("A", int(line["number"]), line.get("chain", "").replace("damaged", ""))
+            for line in lines
+        ]
+
+    def test_worker_gave_the_numbers_that_no_seed_and_no_import_took(self) -> None:
+        own = {ItemKind.NUMBERED, ItemKind.VOIDED, ItemKind.ERASED, ItemKind.MALFORMED}
+
+        assert {kind for kind in ItemKind if is_given_here(kind)} == own
+
     def test_ticket_with_other_attributes_is_the_item_that_they_are(self) -> None:
         [ticket], _ = chained(5)
         marks: list[dict[str, Any]] = [
@@ -114,6 +135,81 @@ class TestKinds:
 
         assert {type(item) for item in items} == {Malformed}
         assert [item.has_number for item in items] == [False, True, True, False]
+
+
+class TestRecords:
+    """A record is usable if its id, its key and its number are a request's."""
+
+    @pytest.mark.parametrize(
+        ("changes", "number", "is_usable"),
+        [
+            ({}, 1, True),
+            ({}, 10**18 - 1, True),
+            ({}, 10**18, False),
+            ({}, None, False),
+            ({"project_id": "B"}, 1, False),
+            ({"idempotency_key": "other"}, 1, False),
+            ({"id": "A#a b", "idempotency_key": "a b"}, 1, False),
+        ],
+    )
+    def test_record_is_usable_when_the_worker_can_use_it(
+        self, changes: dict[str, Any], number: int | None, *, is_usable: bool
+    ) -> None:
+        own = {"id": "A#k", "project_id": "A", "idempotency_key": "k"}
+        fields = own | changes
+        read: Assignment | DamagedKeyRecordError = DamagedKeyRecordError()
+        if number is not None:
+            read = Assignment(number, "v1:x", ASSIGNED_AT)
+
+        record = parse_record(fields, read)
+
+        if is_usable:
+            assert record == KeyRecord("A", "k", number or 0, fields)
+        else:
+            assert record == MalformedRecord(fields["id"])
+
+
+class TestSequences:
+    """An item is judged by the one before it, if that has the number before."""
+
+    @pytest.mark.parametrize(
+        ("date", "number", "misdated"),
+        [
+            ("2020-01-01T00:00:00.000Z", 2, [(1, 1)]),
+            ("2026-11-21T05:59:59.999Z", 2, [(2, 2)]),
+            (ASSIGNED_AT, 2, []),
+            ("2020-01-01T00:00:00.000Z", 3, []),
+        ],
+    )
+    def test_date_is_compared_with_that_of_the_number_before(
+        self, date: str, number: int, misdated: list[tuple[int, int]]
+    ) -> None:
+        items, _ = chained(1, number)
+        check = SequenceCheck(before=items[0].head)
+
+        check.follow(parse({**items[1].fields, "assigned_at": date}))
+
+        assert check.runs[Kind.MISDATED] == misdated
+
+    def test_item_that_comes_late_is_not_judged(self) -> None:
+        items, _ = chained(1, 2)
+        for item in items:
+            check = SequenceCheck(before=items[1].head)
+
+            is_judged = check.follow(parse({**item.fields, "title": "other"}))
+
+            assert (is_judged, check.suspect_count) == (False, 0)
+            assert check.is_out_of_order is True
+
+    def test_text_is_for_the_chain_to_judge_when_the_ticket_has_a_hash(self) -> None:
+        items, _ = chained(1, 2)
+        changed = parse({**items[1].fields, "title": "other"})
+        found = [
+            SequenceCheck(before=items[0].head).follow(item)
+            for item in (items[1], changed, parse(ticket_of(2)))
+        ]
+
+        assert found == [False, True, False]
 
 
 OPEN = {ItemKind.IMPORTED, ItemKind.IMPORTED_GUARD, ItemKind.GUARD, ItemKind.RESERVED}
@@ -305,6 +401,20 @@ class TestWindow:
         found = judge(Window("A", [items[0], changed], records=records))
 
         assert found == [Finding(Kind.CHANGED, "A", (2, 2))]
+
+    def test_erased_ticket_agrees_with_the_erased_record_of_its_key(self) -> None:
+        ticket = parse(ticket_of(1, status="erased") | {"title": "erased"})
+        assert isinstance(ticket, Ticket)
+        fields = {"fingerprint": ERASED_FINGERPRINT, "assigned_at": ASSIGNED_AT}
+        own = KeyRecord(*ticket.key, 1, fields)
+        later = replace(own, fields=fields | {"fingerprint": "v1:x"})
+
+        found = [
+            judge(Window("A", [ticket], records={own.key: record}))
+            for record in (own, later)
+        ]
+
+        assert [[one.kind for one in ones] for ones in found] == [[], [Kind.DIFFERING]]
 
     def test_record_that_differs_from_a_text_that_the_chain_confirms_is_named(
         self,
