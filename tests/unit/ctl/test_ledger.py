@@ -20,6 +20,7 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket, Request
 from ticketctl.aws.items import plain, serialized
 from ticketctl.importing.judging import MISSING, Judge
 from ticketctl.importing.lines import ExternalTicket
+from ticketctl.ledger.database import Numbers, Read
 from ticketctl.ledger.findings import Finding, Kind
 from ticketctl.ledger.item import Item, ItemKind, Malformed, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings
@@ -590,3 +591,19 @@ class TestNewFindings:
 
 def kinds_of(window: Window) -> list[tuple[Any, ...]]:
     return [(finding.kind, *finding.numbers) for finding in judge(window)]
+
+
+class TestNumbers:
+    """The database counts items by their kinds, and expects keys of tickets alone."""
+
+    def test_items_are_counted_and_tickets_without_a_record_are_named(self) -> None:
+        items = [moved(KINDS[kind][0], place) for place, kind in enumerate(ItemKind, 1)]
+        tickets = [item.number for item in items if isinstance(item, Ticket)]
+
+        with Numbers({}) as numbers:
+            numbers.add(map(Read, items))
+            counts = numbers.counts("A")
+            unmatched = [*numbers.unmatched()]
+
+        assert counts == (7, 1, len(ItemKind), 1, 3, 4)
+        assert unmatched == [("A", number) for number in tickets]
