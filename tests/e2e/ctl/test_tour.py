@@ -93,7 +93,9 @@ def test_tour_ends_with_a_clean_audit(printed: Path, tmp_path: Path) -> None:
     with typed(f"ticketctl watch --count {lines}", tmp_path) as watch:
         assert watch.stderr is not None
         assert "watching" in watch.stderr.readline()
-        said("ticketctl send-file t.jsonl --unchecked --wait", tmp_path)
+        # Of two requests of one key either event can be the first to arrive.
+        wait = "ticketctl send-file t.jsonl --unchecked --wait || test $? = 1"
+        said(wait, tmp_path)
         # What is refused comes at the end of its batch.
         wait_until(lambda: len(dead_letters(tmp_path)) == POISON)
         [start] = [
