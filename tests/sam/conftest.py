@@ -147,7 +147,9 @@ def invoke(local_system: tuple[LocalStack, Path]) -> Callable[[Path], Invocation
 
     def run(event: Path) -> Invocation:
         folder = local_system[1]
-        files = "--template-file", folder / "template.json"
+        # The SAM CLI looks for its settings beside the template.
+        settings = "--config-file", ROOT / "samconfig.toml"
+        files = *settings, "--template-file", folder / "template.json"
         variables = "--env-vars", folder / "env.json"
         command = "local", "invoke", "--event", event, *files, *variables
         result = run_sam(*command, *options)
