@@ -391,7 +391,7 @@ def put_back(s: State, d: Domain, rules: Rules) -> Step:
         under=put(s.under, n, z3.If(is_lost, s.under(n), s.base(e))),
     )
     guard = z3.And(
-        *(n > 0, n <= cap, is_dated),
+        *(n <= cap, is_dated),
         z3.Implies(is_reserved, has_place),
         rules.keep("no ticket back over another", free),
         rules.keep("a lost number to its own ticket", z3.Implies(is_lost, is_own)),
