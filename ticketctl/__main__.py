@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(arguments, prog_name="ticketctl")
     except SystemExit as end:
         # As when the reader of a pipe has gone.
-        sys.exit(end.code or (Status.OK if is_read else Status.FOUND))
+        sys.exit(end.code or (Status.OK if is_read else Status.PROBLEM))
     except ToolError as error:
         _fail(str(error), error.status)
     except sqlite3.Error as error:

@@ -16,7 +16,7 @@ from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.queues import messages_on
 from ticketctl.aws.stack import find_stack, place_of
 from ticketctl.cli.errors import InputError, Status, ToolError
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import print_note
 from ticketctl.cli.prompts import confirm
 
 QUEUES: Final = ("CreateTicketQueueUrl", "DeadLetterQueueUrl")
@@ -47,18 +47,18 @@ def aws(
     Ends with status 0 if nothing contradicts the proof, else with 1.
     """
     dynamodb, names = client(), table_names()
-    remark(plan(dynamodb, names, batches))
+    print_note(plan(dynamodb, names, batches))
     if stack:
-        remark(_plan_of_tests(stack))
+        print_note(_plan_of_tests(stack))
     confirm("Go on?", yes=yes)
     with temporary_tables(dynamodb, names) as backend:
         found = checked(backend, batches)
     report.parent.mkdir(parents=True, exist_ok=True)
     report.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for line in found["contradicted"]:
-        remark(f"contradicts docs/proof.md: {line}")
-    remark(f"report: {report}")
-    raise typer.Exit(Status.FOUND if found["contradicted"] else Status.OK)
+        print_note(f"contradicts docs/proof.md: {line}")
+    print_note(f"report: {report}")
+    raise typer.Exit(Status.PROBLEM if found["contradicted"] else Status.OK)
 
 
 @app.command()
@@ -79,8 +79,8 @@ def gradual(
     )
     contradicted = [*contradictions(update(found))]
     for line in contradicted:
-        remark(f"contradicts template.yaml: {line}")
-    raise typer.Exit(Status.FOUND if contradicted else Status.OK)
+        print_note(f"contradicts template.yaml: {line}")
+    raise typer.Exit(Status.PROBLEM if contradicted else Status.OK)
 
 
 def _plan_of_tests(name: str) -> str:

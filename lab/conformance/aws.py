@@ -22,7 +22,7 @@ from simulation.aws.tables import KEYS, LINES, SCHEMA, TICKETS
 from ticket_numbering.function.bootstrap import CLIENT_CONFIG
 from ticket_numbering.function.settings import Settings
 from ticketctl import __version__
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import print_note
 
 PREFIX: Final = "numbering-check-"
 WORKERS: Final = 10
@@ -112,15 +112,15 @@ def _delete(client: Any, name: str) -> None:
                 else:
                     return
     except BaseException:
-        remark(f"if it is there: aws dynamodb delete-table --table-name {name}")
+        print_note(f"if it is there: aws dynamodb delete-table --table-name {name}")
         raise
 
 
 def checked(backend: Backend, batches: int) -> dict[str, Any]:
     """Ask for every fact, and return the report."""
-    remark(f"{len(FACTS)} cases of the conformance suite")
+    print_note(f"{len(FACTS)} cases of the conformance suite")
     different = [*_differences(backend)]
-    remark(f"{WORKERS} workers that contend for a project, and a reader")
+    print_note(f"{WORKERS} workers that contend for a project, and a reader")
     contention = Contention(backend)
     contention.run(WORKERS, batches)
     facts = [

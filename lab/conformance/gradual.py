@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import print_note
 
 ALIAS: Final = "live"
 ALARM: Final = "CanaryErrorsAlarm"
@@ -87,7 +87,7 @@ def update(stack: Stack) -> Iterator[Seen]:
     while True:
         time.sleep(EVERY_SECONDS)
         if (now := _look(stack)) != seen:
-            remark(f"{now.status}, {ALIAS} is {now.version}, shares {[*now.share]}")
+            print_note(f"{now.status}, {ALIAS} is {now.version}, shares {[*now.share]}")
             yield (seen := now)
         if now.is_over:
             return

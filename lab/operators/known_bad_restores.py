@@ -8,7 +8,7 @@ from operators.restored_history import Make
 from operators.restored_system import RestoredSystem
 from simulation.aws.clients import AlteredClient
 from simulation.aws.tables import KEYS
-from simulation.checks.violations import Check
+from simulation.checks.violations import Invariant
 from ticketctl.restore.verdicts import Verdicts
 
 
@@ -52,12 +52,15 @@ def puts_reserved(action: Action) -> bool:
     return "reserved_up_to" in item and "idempotency_key" not in item
 
 
-KNOWN_BAD: Final[Mapping[str, tuple[Make, Check]]] = {
+KNOWN_BAD: Final[Mapping[str, tuple[Make, Invariant]]] = {
     "no record is made": (
         partial(RestoredSystem, verdicts=NoRecords),
-        Check.SECOND_NUMBER,
+        Invariant.SECOND_NUMBER,
     ),
-    "records are not written": (dropping(puts_record), Check.SECOND_NUMBER),
-    "tickets are not written": (dropping(puts_ticket), Check.RESTORE_FINDING),
-    "reserved numbers are not written": (dropping(puts_reserved), Check.RESTORE_SILENT),
+    "records are not written": (dropping(puts_record), Invariant.SECOND_NUMBER),
+    "tickets are not written": (dropping(puts_ticket), Invariant.RESTORE_FINDING),
+    "reserved numbers are not written": (
+        dropping(puts_reserved),
+        Invariant.RESTORE_SILENT,
+    ),
 }

@@ -10,7 +10,7 @@ from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.chains import VERIFIER
 from simulation.checks.monitor import COPIED_FIELDS, Monitor
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from simulation.scenarios.requests import IDENTITY, RequestId
 
 VOIDED: Final = "voided"
@@ -78,20 +78,20 @@ class MarkMonitor(Monitor):
         before = self.items.get(address)
         if before is None or status(before) == RESERVED:
             broken(
-                Check.MARKED_WITHOUT_TICKET,
+                Invariant.MARKED_WITHOUT_TICKET,
                 f"{address.key} is {status(item)}, and was no ticket",
             )
         lost = [name for name in KEPT if before.get(name) != item.get(name)]
         if lost:
             broken(
-                Check.MARK_CHANGED,
+                Invariant.MARK_CHANGED,
                 f"{address.key} is {status(item)}, and its {lost} changed",
             )
         if status(item) == ERASED:
             self._see_erasure(address, item, writes)
         elif _unmarked(before) != _unmarked(item):
             broken(
-                Check.MARK_CHANGED,
+                Invariant.MARK_CHANGED,
                 f"{address.key} is voided, and more than that changed",
             )
         origin = "external" if "origin" in item else "assigned"
@@ -106,13 +106,14 @@ class MarkMonitor(Monitor):
             due["commitment"] = {"S": self.commitments[address]}
         if left != due:
             broken(
-                Check.ERASED_TEXT, f"{address.key} is erased, and has {left}, not {due}"
+                Invariant.ERASED_TEXT,
+                f"{address.key} is erased, and has {left}, not {due}",
             )
         of_record = _address_of_record(item)
         record = {**self.items[of_record], "fingerprint": NO_FINGERPRINT}
         if writes.get(of_record) != record:
             broken(
-                Check.ERASED_RECORD,
+                Invariant.ERASED_RECORD,
                 f"{address.key} is erased, and the record of its key is not",
             )
         request = str(address.key[0]), plain(item["idempotency_key"])
@@ -139,7 +140,9 @@ class MarkMonitor(Monitor):
         if request not in self.erased:
             super().announced(event)
         elif event["id"] != self._event_id(request) or _texts(data) not in asked:
-            broken(Check.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}")
+            broken(
+                Invariant.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}"
+            )
         else:
             _, numbered = self.numbered[request]
             is_rival = _texts(data) != _texts(json.loads(numbered))

@@ -8,7 +8,7 @@ from typing import Final, Self
 from operators.scenarios import busy_scenario
 from operators.seeded_world import SeededWorld, Wrapper
 from simulation.aws.tables import PARTITION_UNITS
-from simulation.checks.violations import Check, Violation
+from simulation.checks.violations import Invariant, Violation
 from simulation.engine.choices import Choices
 from simulation.scenarios.random_scenarios import random_scenario
 from simulation.scenarios.scenario import Scenario
@@ -48,7 +48,7 @@ class Played:
         self.counts["refusals contradicted"] += len(world.refusals.contradicted)
         self.violation = outcome.violation
 
-    def breaks(self, check: Check) -> bool:
+    def breaks(self, check: Invariant) -> bool:
         """Tell whether the last history broke a promise, and this one first."""
         return self.violation is not None and self.violation.check is check
 

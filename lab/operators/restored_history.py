@@ -18,7 +18,7 @@ from operators.restored_system import (
     RestoredSystem,
     numbers_in,
 )
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from simulation.engine.choices import Choices, one_of
 from ticketctl.ledger.item import MARKS
 from ticketctl.ledger.judge import new_findings
@@ -85,7 +85,7 @@ class RestoredHistory:
         self._restore_to_the_end(file)
         self._check_items(before)
         if new := new_findings(findings, self.system.findings()):
-            broken(Check.RESTORE_FINDING, "; ".join(map(str, new)))
+            broken(Invariant.RESTORE_FINDING, "; ".join(map(str, new)))
         self._check_requests(file, records)
 
     def _live(self) -> None:
@@ -193,7 +193,7 @@ class RestoredHistory:
             number = self.system.ask(key)
             if number and self.numbers.setdefault(key, number) != number:
                 was = self.numbers[key]
-                broken(Check.SECOND_NUMBER, f"{key} got {number} after {was}")
+                broken(Invariant.SECOND_NUMBER, f"{key} got {number} after {was}")
 
     def _restore_to_the_end(self, file: Path) -> None:
         """Restore, and run what it printed, until it changes nothing."""
@@ -225,14 +225,14 @@ class RestoredHistory:
             left = there.get(number, {})
             is_ticket = "origin" not in item
             if is_ticket and not kept.items() <= left.items():
-                broken(Check.TICKET_OVERWRITTEN, f"{number} was {item}, is {left}")
+                broken(Invariant.TICKET_OVERWRITTEN, f"{number} was {item}, is {left}")
 
     def _check_requests(self, file: Path, records: dict[str, int]) -> None:
         """Check that every old request has its number, and a new one a new number."""
         known = numbers_in(file)
         for number in known.keys() - self.system.tickets().keys():
             if not self._is_refused(number):
-                broken(Check.RESTORE_SILENT, f"{number} is not back, nor refused")
+                broken(Invariant.RESTORE_SILENT, f"{number} is not back, nor refused")
             self.met["numbers refused"] += 1
         # Nobody can know of a request that neither the file nor a table has.
         asked = {key for key in known.values() if key} | records.keys()
@@ -240,11 +240,11 @@ class RestoredHistory:
             again, was = self.system.ask(key), self.numbers[key]
             self.met["requests repeated"] += 1
             if again != was and not self._is_refused(was):
-                broken(Check.SECOND_NUMBER, f"{key} got {again} after {was}")
+                broken(Invariant.SECOND_NUMBER, f"{key} got {again} after {was}")
         new = self.system.ask("new")
         is_other = any(words in self.refusals for words in OF_ANOTHER_HISTORY)
         if new in known and not is_other:
-            broken(Check.GIVEN_TWICE, f"a new request got {new}, as {known[new]}")
+            broken(Invariant.GIVEN_TWICE, f"a new request got {new}, as {known[new]}")
 
 
 def play_restores(seeds: range, make: Make = RestoredSystem) -> Counter[str]:

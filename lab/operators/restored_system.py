@@ -16,7 +16,7 @@ from operators.seeded_world import CALLER, PROJECT, SimulatedStack, Wrapper, ext
 from simulation.aws.items import Item
 from simulation.aws.messages import record_of
 from simulation.aws.tables import KEYS, TICKETS, address_of
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from simulation.engine.choices import Choices
 from simulation.world.execution_environment import SETTINGS
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
@@ -38,7 +38,7 @@ from ticketctl.files.exported import end_line, record_line
 from ticketctl.importing.judging import Judge
 from ticketctl.importing.planning import judge_all
 from ticketctl.importing.writing import Import, ends
-from ticketctl.ledger.database import Numbers
+from ticketctl.ledger.database import AuditDatabase
 from ticketctl.ledger.findings import Finding
 from ticketctl.ledger.item import MARKS
 from ticketctl.restore.database import Database
@@ -166,7 +166,7 @@ class RestoredSystem:
         """Write an export; return its file."""
         path, reader = self.folder / name, self._reader()
         tickets, lines = Export(reader, ()), []
-        with Numbers({}) as numbers:
+        with AuditDatabase({}) as numbers:
             unexplained = Unexplained(reader, numbers)
             for item in tickets.tickets():
                 lines.append(json_values(item.fields))
@@ -232,7 +232,7 @@ class RestoredSystem:
                     ),
                 )
             case _:
-                broken(Check.OPERATOR_STUCK, f"it printed {command}")
+                broken(Invariant.OPERATOR_STUCK, f"it printed {command}")
 
 
 def _options(words: list[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operators.mark_monitor import MarkMonitor
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.tables import KEYS, TICKETS
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from ticketctl.sequences.seeding import Seeded
 
 
@@ -50,7 +50,7 @@ class SeededMonitor(MarkMonitor):
         for (project, number), item in external.items():
             if number in self.issued[project] | self.imported[project]:
                 broken(
-                    Check.TICKET_OVERWRITTEN,
+                    Invariant.TICKET_OVERWRITTEN,
                     f"{project}-{number} was a ticket, and was overwritten",
                 )
             if "status" in item:
@@ -71,7 +71,8 @@ class SeededMonitor(MarkMonitor):
         reported = {*seeded.given_within}
         if reported - self.issued[seeded.project_id]:
             broken(
-                Check.SEED_REPORT, f"{reported} were reported as given, and were not"
+                Invariant.SEED_REPORT,
+                f"{reported} were reported as given, and were not",
             )
         for jump in self.jumps[seeded.project_id]:
             if jump.last != seeded.last:
@@ -79,18 +80,18 @@ class SeededMonitor(MarkMonitor):
             jump.reported |= reported
             if jump.open_at is not None:
                 broken(
-                    Check.SEED_LEFT_OPEN,
+                    Invariant.SEED_LEFT_OPEN,
                     f"the seed up to {jump.last} left {jump.open_at} open",
                 )
             if {*jump.given} - jump.reported:
                 broken(
-                    Check.SEED_REPORT,
+                    Invariant.SEED_REPORT,
                     f"{jump.given} were given, but {jump.reported} reported",
                 )
 
     def _see_reserved(self, project: str, number: int) -> None:
         if number in self.reserved[project]:
-            broken(Check.RESERVED_TWICE, f"{project}-{number} was reserved twice")
+            broken(Invariant.RESERVED_TWICE, f"{project}-{number} was reserved twice")
         self.reserved[project].add(number)
         before = self.last[project]
         if number > before:
@@ -106,12 +107,12 @@ class SeededMonitor(MarkMonitor):
                 place for place in taken if place > jump.open_at
             ):
                 broken(
-                    Check.IMPORT_IN_OPEN_GAP,
+                    Invariant.IMPORT_IN_OPEN_GAP,
                     f"{project}-{number} was imported where workers may write",
                 )
         if number > self.last[project]:
             broken(
-                Check.IMPORT_BEYOND_SEED,
+                Invariant.IMPORT_BEYOND_SEED,
                 f"{project}-{number} was imported beyond the last number",
             )
         self.imported[project].add(number)
@@ -124,7 +125,7 @@ class SeededMonitor(MarkMonitor):
         places = {jump.open_at: jump for jump in self.open_jumps(project)}
         if new[0] not in places or new != [*range(new[0], new[-1] + 1)]:
             broken(
-                Check.BELOW_SEED,
+                Invariant.BELOW_SEED,
                 f"{project}: {new} was committed below {self.last[project]}",
             )
         places[new[0]].open_at = new[-1] + 1
@@ -149,11 +150,11 @@ class SeededMonitor(MarkMonitor):
         for project in {*external, *self.jumps}:
             if external[project] != self.reserved[project] | self.imported[project]:
                 broken(
-                    Check.TABLES_AT_END,
+                    Invariant.TABLES_AT_END,
                     f"{project}: the table lacks an external number",
                 )
             if jumps := self.open_jumps(project):
                 broken(
-                    Check.SEED_LEFT_OPEN,
+                    Invariant.SEED_LEFT_OPEN,
                     f"{project}: a worker may still write {jumps[0].open_at}",
                 )

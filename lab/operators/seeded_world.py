@@ -14,7 +14,7 @@ from simulation.aws.clients import Client
 from simulation.aws.latency import Latency
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.history import OUTSIDE, caller
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.scenarios.scenario import Scenario
@@ -159,7 +159,7 @@ class SeededWorld(World):
             if outcome in {"done", "refused"}:
                 return
             self.scheduler.sleep(self.choices.duration(0.0, LONGEST_PAUSE_SECONDS))
-        broken(Check.OPERATOR_STUCK, f"{order} never got through")
+        broken(Invariant.OPERATOR_STUCK, f"{order} never got through")
 
     def _call(self, process: Process, command: Command) -> None:
         """Run the shipped code; the process may be killed in between."""
@@ -195,7 +195,9 @@ class SeededWorld(World):
             self.outcomes[fate] += 1
             there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:
-                broken(Check.IMPORT_NOT_THERE, f"{number} was {fate}, and is not there")
+                broken(
+                    Invariant.IMPORT_NOT_THERE, f"{number} was {fate}, and is not there"
+                )
 
 
 def external(name: str, number: int) -> ExternalTicket:

@@ -13,7 +13,7 @@ Follow a message by reading in this order:
     worker/
       handler           the partial-batch response, outcome lines, metrics
       worker            a batch: parse, deduplicate, allocate, announce, dead-letter
-      answers           the results of the batch, their announcement, what goes back
+      batch_progress    the results of the batch, their announcement, what goes back
       turns             tasks that give their thread away while they back off
       sqs_record        a record of the batch as SQS delivers it
       results           the result of a record; nothing else can become of one

@@ -23,8 +23,7 @@ from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.announcements import REFUSED, read_announcement
 from ticketctl.aws.queues import Received, messages_on, take
 from ticketctl.aws.sender import Request, send
-from ticketctl.aws.stack import System as AnyStack
-from ticketctl.aws.stack import find_stack
+from ticketctl.aws.stack import StackAccess, find_stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.topic import create_queue, subscribe, subscribe_queue
 from ticketctl.local.artifact import ROOT, build_artifact
@@ -234,7 +233,7 @@ def deployed() -> Iterator[LocalStack]:
 
 
 @pytest.fixture(scope="session")
-def stack(request: pytest.FixtureRequest) -> AnyStack:
+def stack(request: pytest.FixtureRequest) -> StackAccess:
     """Return the stack that `--stack` names, or the local one."""
     if name := request.config.getoption("stack"):
         return find_stack(name, None, None)

@@ -18,7 +18,7 @@ from tests.support.ctl_process import WIDTH, Ctl
 from tests.support.evidence import run_verifier
 from tests.support.paused_worker import paused_worker, throttled_worker
 from ticketctl.aws.queues import MAX_ENTRIES, take
-from ticketctl.aws.stack import Stack, System
+from ticketctl.aws.stack import Stack, StackAccess
 from ticketctl.cli.errors import Status
 from ticketctl.commands.verify import PATIENCE_SECONDS
 from ticketctl.local.connection_files import variables
@@ -36,7 +36,7 @@ LOCAL_SECONDS, CLOUD_SECONDS = 1, 15
 
 
 @pytest.fixture
-def ctl(stack: System, request: pytest.FixtureRequest) -> Ctl:
+def ctl(stack: StackAccess, request: pytest.FixtureRequest) -> Ctl:
     environment: dict[str, str | None] = {"TICKETCTL_STACK": stack.name}
     if not isinstance(stack, Stack):
         neutral = {"AWS_PROFILE": None, "AWS_SESSION_TOKEN": None}
@@ -51,7 +51,7 @@ def project() -> str:
 
 
 @pytest.fixture
-def run(stack: System, project: str) -> Iterator[Run]:
+def run(stack: StackAccess, project: str) -> Iterator[Run]:
     """Return a run whose subscription delivers."""
     with temporary_queue(stack) as queue_url:
         run = Run(stack, queue_url)
@@ -68,7 +68,7 @@ def last_verdict(run: Run) -> Verdict:
     return run.follow(Messages(()), PATIENCE_SECONDS)
 
 
-def park(stack: System) -> int:
+def park(stack: StackAccess) -> int:
     """Move the waiting messages to the dead-letter queue; return how many."""
     parked, outputs = 0, stack.outputs
     while messages := take(stack, outputs["CreateTicketQueueUrl"], 2):
@@ -90,7 +90,7 @@ def test_verify_is_clean(ctl: Ctl) -> None:
 
 
 def test_messages_get_their_numbers_when_a_redrive_alone_brings_them(
-    stack: System, ctl: Ctl, run: Run, project: str
+    stack: StackAccess, ctl: Ctl, run: Run, project: str
 ) -> None:
     with paused_worker(stack):
         run.follow(Messages(bodies(project, MAX_ENTRIES)), 0)
@@ -104,7 +104,7 @@ def test_messages_get_their_numbers_when_a_redrive_alone_brings_them(
 
 
 def test_tickets_are_gapless_and_verify_when_the_worker_is_stopped_and_throttled(
-    stack: System, ctl: Ctl, run: Run, project: str, tmp_path: Path
+    stack: StackAccess, ctl: Ctl, run: Run, project: str, tmp_path: Path
 ) -> None:
     """Each message is sent twice meanwhile."""
     over, sent = Event(), 1

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from simulation.aws.messages import reason_of
-from simulation.checks.violations import Check
+from simulation.checks.violations import Invariant
 from simulation.engine.choices import Choices
 from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.scenarios.producers import Sending, request
@@ -67,7 +67,7 @@ class TestOrder:
 
         assert (day.violation, day.tickets) == (None, 5)
         assert bad.violation
-        assert bad.violation.check is Check.OVERTAKEN
+        assert bad.violation.check is Invariant.OVERTAKEN
 
 
 def hot_days(workers: int, *, fifo: bool) -> list[Outcome]:

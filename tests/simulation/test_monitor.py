@@ -23,7 +23,7 @@ from simulation.aws.topics import Topic
 from simulation.checks.chains import Chains
 from simulation.checks.fates import Fates
 from simulation.checks.refusals import Refusals, check_order
-from simulation.checks.violations import Check, Violation
+from simulation.checks.violations import Invariant, Violation
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process, Task
@@ -242,73 +242,76 @@ POISON, OTHER = call("send", "not JSON"), call("send", request("P", "other"))
 RESERVE, SEEDED = call("reserve", 5), call("seeded", 5)
 
 
-NUMBERED: list[tuple[Check, list[Step]]] = [
-    (Check.ORDER, [OTHER, call("number", 3, "other")]),
-    (Check.SECOND_NUMBER, [call("number", 2)]),
-    (Check.GIVEN_TWICE, [OTHER, call("number", 1, "other")]),
-    (Check.DELETED, [call("delete_ticket")]),
-    (Check.RECORD_OVERWRITTEN, [call("commit", record(1))]),
-    (Check.TABLES_AT_END, [ANNOUNCE, DELETE, call("lose_ticket"), FINISH]),
-    (Check.ANNOUNCED_CONTENT, [call("announce", priority="low")]),
-    (Check.ANNOUNCED_CONTENT, [call("announce", title="another")]),
+NUMBERED: list[tuple[Invariant, list[Step]]] = [
+    (Invariant.ORDER, [OTHER, call("number", 3, "other")]),
+    (Invariant.SECOND_NUMBER, [call("number", 2)]),
+    (Invariant.GIVEN_TWICE, [OTHER, call("number", 1, "other")]),
+    (Invariant.DELETED, [call("delete_ticket")]),
+    (Invariant.RECORD_OVERWRITTEN, [call("commit", record(1))]),
+    (Invariant.TABLES_AT_END, [ANNOUNCE, DELETE, call("lose_ticket"), FINISH]),
+    (Invariant.ANNOUNCED_CONTENT, [call("announce", priority="low")]),
+    (Invariant.ANNOUNCED_CONTENT, [call("announce", title="another")]),
     (
-        Check.REPEAT_CONTENT,
+        Invariant.REPEAT_CONTENT,
         [ANNOUNCE, call("announce", display="P-01"), DELETE, FINISH],
     ),
-    (Check.DELETED_EARLY, [DELETE]),
-    (Check.DELETED_EARLY, [ERASE, DELETE]),
-    (Check.LOST, [LOSE, FINISH]),
-    (Check.LOST, [ANNOUNCE, RIVAL, LOSE, FINISH]),
-    (Check.REFUSAL_REASON, [call("refuse", "InvalidMessageError")]),
-    (Check.REFUSAL_REASON, [call("refuse", "IdempotencyMismatchError")]),
-    (Check.REFUSED_AND_NUMBERED, [call("refused_before"), ANNOUNCE, DELETE, FINISH]),
-    (Check.ANNOUNCED_CONTENT, [RIVAL, ANNOUNCE_RIVAL]),
-    (Check.ANNOUNCED_CONTENT, [ERASE, ANNOUNCE_RIVAL]),
-    (Check.ANNOUNCED_CONTENT, [RIVAL, ERASE, call("announce", 2, title="another")]),
+    (Invariant.DELETED_EARLY, [DELETE]),
+    (Invariant.DELETED_EARLY, [ERASE, DELETE]),
+    (Invariant.LOST, [LOSE, FINISH]),
+    (Invariant.LOST, [ANNOUNCE, RIVAL, LOSE, FINISH]),
+    (Invariant.REFUSAL_REASON, [call("refuse", "InvalidMessageError")]),
+    (Invariant.REFUSAL_REASON, [call("refuse", "IdempotencyMismatchError")]),
     (
-        Check.ANNOUNCED_CONTENT,
+        Invariant.REFUSED_AND_NUMBERED,
+        [call("refused_before"), ANNOUNCE, DELETE, FINISH],
+    ),
+    (Invariant.ANNOUNCED_CONTENT, [RIVAL, ANNOUNCE_RIVAL]),
+    (Invariant.ANNOUNCED_CONTENT, [ERASE, ANNOUNCE_RIVAL]),
+    (Invariant.ANNOUNCED_CONTENT, [RIVAL, ERASE, call("announce", 2, title="another")]),
+    (
+        Invariant.ANNOUNCED_CONTENT,
         [RIVAL, ERASE, call("receive", request("P", "key")), ANNOUNCE_RIVAL],
     ),
 ]
 """What is broken by these steps, after the usual request got number 1."""
 
-FRESH: list[tuple[Check, list[Step]]] = [
-    (Check.UNREQUESTED, [COMMIT]),
-    (Check.CONTENT, [SEND, call("commit", ticket(1, title="another"), record(1))]),
-    (Check.TABLES_APART, [SEND, call("commit", ticket(1))]),
-    (Check.TABLES_APART, [SEND, call("commit", ticket(1), record(2))]),
-    (Check.ANNOUNCED_EARLY, [SEND, ANNOUNCE]),
-    (Check.DELETED_EARLY, [POISON, call("dead_letter", body="not  JSON"), DELETE]),
-    (Check.LOST, [SEND, LOSE, FINISH]),
-    (Check.QUEUE_AT_END, [SEND, FINISH]),
-    (Check.VALID_DEAD_LETTER, [SEND, DEAD_LETTER, LOSE, FINISH]),
+FRESH: list[tuple[Invariant, list[Step]]] = [
+    (Invariant.UNREQUESTED, [COMMIT]),
+    (Invariant.CONTENT, [SEND, call("commit", ticket(1, title="another"), record(1))]),
+    (Invariant.TABLES_APART, [SEND, call("commit", ticket(1))]),
+    (Invariant.TABLES_APART, [SEND, call("commit", ticket(1), record(2))]),
+    (Invariant.ANNOUNCED_EARLY, [SEND, ANNOUNCE]),
+    (Invariant.DELETED_EARLY, [POISON, call("dead_letter", body="not  JSON"), DELETE]),
+    (Invariant.LOST, [SEND, LOSE, FINISH]),
+    (Invariant.QUEUE_AT_END, [SEND, FINISH]),
+    (Invariant.VALID_DEAD_LETTER, [SEND, DEAD_LETTER, LOSE, FINISH]),
     (
-        Check.DEAD_LETTER_WITHOUT_REASON,
+        Invariant.DEAD_LETTER_WITHOUT_REASON,
         [SEND, call("dead_letter", reason=None), LOSE, FINISH],
     ),
-    (Check.REFUSAL_REASON, [POISON, call("refuse", "SequenceFullError")]),
-    (Check.REFUSAL_CODE, [POISON, call("refuse", INVALID, "body", "missing")]),
-    (Check.REFUSAL_CODE, [POISON, call("refuse", INVALID, "title", "not_json")]),
+    (Invariant.REFUSAL_REASON, [POISON, call("refuse", "SequenceFullError")]),
+    (Invariant.REFUSAL_CODE, [POISON, call("refuse", INVALID, "body", "missing")]),
+    (Invariant.REFUSAL_CODE, [POISON, call("refuse", INVALID, "title", "not_json")]),
     (
-        Check.REFUSED_AND_NUMBERED,
+        Invariant.REFUSED_AND_NUMBERED,
         [CAPPED, call("reserve", 60), COMMIT, LOOK_UP, REFUSE],
     ),
-    (Check.SEED_REPORT, [RESERVE, call("seeded", 5, 3)]),
-    (Check.SEED_REPORT, [SEND, RESERVE, COMMIT, call("reserve", 2), SEEDED]),
-    (Check.SEED_LEFT_OPEN, [RESERVE, SEEDED]),
-    (Check.SEED_LEFT_OPEN, [RESERVE, FINISH]),
-    (Check.RESERVED_TWICE, [RESERVE, RESERVE]),
-    (Check.TICKET_OVERWRITTEN, [SEND, COMMIT, call("reserve", 1)]),
-    (Check.BELOW_SEED, [SEND, RESERVE, call("number", 2)]),
-    (Check.IMPORT_IN_OPEN_GAP, [RESERVE, call("import_", 2)]),
-    (Check.IMPORT_BEYOND_SEED, [call("import_", 2)]),
-    (Check.TABLES_AT_END, [call("reserve", 1), call("lose_ticket"), FINISH]),
+    (Invariant.SEED_REPORT, [RESERVE, call("seeded", 5, 3)]),
+    (Invariant.SEED_REPORT, [SEND, RESERVE, COMMIT, call("reserve", 2), SEEDED]),
+    (Invariant.SEED_LEFT_OPEN, [RESERVE, SEEDED]),
+    (Invariant.SEED_LEFT_OPEN, [RESERVE, FINISH]),
+    (Invariant.RESERVED_TWICE, [RESERVE, RESERVE]),
+    (Invariant.TICKET_OVERWRITTEN, [SEND, COMMIT, call("reserve", 1)]),
+    (Invariant.BELOW_SEED, [SEND, RESERVE, call("number", 2)]),
+    (Invariant.IMPORT_IN_OPEN_GAP, [RESERVE, call("import_", 2)]),
+    (Invariant.IMPORT_BEYOND_SEED, [call("import_", 2)]),
+    (Invariant.TABLES_AT_END, [call("reserve", 1), call("lose_ticket"), FINISH]),
 ]
 """What is broken by these steps, from the start."""
 
 
 @contextmanager
-def breaking(check: Check) -> Iterator[None]:
+def breaking(check: Invariant) -> Iterator[None]:
     """Demand that the block breaks what a check sees."""
     with pytest.raises(Violation) as caught:
         yield
@@ -323,7 +326,7 @@ class TestBrokenPromises:
         [*FRESH, *((check, [SEND, COMMIT, *steps]) for check, steps in NUMBERED)],
     )
     def test_violation_is_seen_when_a_promise_is_broken(
-        self, harness: Harness, check: Check, steps: Sequence[Step]
+        self, harness: Harness, check: Invariant, steps: Sequence[Step]
     ) -> None:
         with breaking(check):
             harness.play(steps)
@@ -338,7 +341,7 @@ def test_violation_is_seen_when_a_dead_letter_has_another_code() -> None:
         texts = values | {"ErrorReason": code}
         attributes = {name: {"StringValue": texts[name]} for name in texts}
         letter = Message("dead-1", "not JSON", 0.0, attributes)
-        with breaking(Check.REFUSAL_CODE) if code == "missing" else nullcontext():
+        with breaking(Invariant.REFUSAL_CODE) if code == "missing" else nullcontext():
             harness.refusals.dead_lettered(letter)
 
 
@@ -374,7 +377,7 @@ class TestChains:
     def test_violation_is_seen_when_a_date_runs_back_and_need_not(
         self, hours_back: int, hours_apart: int
     ) -> None:
-        with breaking(Check.DATE):
+        with breaking(Invariant.DATE):
             chains(hours_apart).decided(by_address(following(hours_back)))
 
     def test_violation_is_seen_when_a_ticket_lacks_its_chain(self) -> None:
@@ -382,24 +385,24 @@ class TestChains:
         for item in items:
             del item["chain"]
 
-        with breaking(Check.CHAIN):
+        with breaking(Invariant.CHAIN):
             chains().decided(by_address(items))
 
     def test_violation_is_seen_when_a_date_has_another_form(self) -> None:
         late = block_of([create_ticket()], 2, "2027-11-21T06:00:00Z", HEAD.last.chain)
 
-        with breaking(Check.DATE):
+        with breaking(Invariant.DATE):
             chains().decided(by_address(block_items(late)))
 
     @pytest.mark.parametrize(
         ("tried", "check"),
         [
-            (following(chain="another"), Check.CHAIN),
-            (following(hours_back=1), Check.DATE),
+            (following(chain="another"), Invariant.CHAIN),
+            (following(hours_back=1), Invariant.DATE),
         ],
     )
     def test_violation_is_seen_when_a_ticket_is_tried_and_not_decided(
-        self, tried: Sequence[Item], check: Check
+        self, tried: Sequence[Item], check: Invariant
     ) -> None:
         request = {"TransactItems": [{"Put": {"Item": item}} for item in tried]}
         attempt = partial(chains().noted, "> transact_write_items", (request, None))
@@ -456,27 +459,30 @@ def announcing(publisher: Callable[..., Any]) -> Algorithm:
 WORLDS = [
     (
         announcing(partial(Announcing, change=lambda _: [announcement()])),
-        Check.ANNOUNCED_EARLY,
+        Invariant.ANNOUNCED_EARLY,
     ),
-    (announcing(lambda *_: FakePublisher(refused={"P-1"})), Check.WAITED_FOR_NEIGHBOUR),
-    (Algorithm("bad", lambda _: raising), Check.HANDLER_RAISED),
+    (
+        announcing(lambda *_: FakePublisher(refused={"P-1"})),
+        Invariant.WAITED_FOR_NEIGHBOUR,
+    ),
+    (Algorithm("bad", lambda _: raising), Invariant.HANDLER_RAISED),
 ]
 
 
-AT_THE_END: list[tuple[Check, Callable[[World], object]]] = [
-    (Check.LOST, lambda world: world.monitor.requested("never sent")),
+AT_THE_END: list[tuple[Invariant, Callable[[World], object]]] = [
+    (Invariant.LOST, lambda world: world.monitor.requested("never sent")),
     (
-        Check.TABLES_AT_END,
+        Invariant.TABLES_AT_END,
         lambda world: world.services.tables.write(
             *by_address([ticket_item("Q", 7, "other")]).popitem()
         ),
     ),
     (
-        Check.WRITE_UNITS,
+        Invariant.WRITE_UNITS,
         lambda world: setattr(world.services.tables, "units_written", 1.0),
     ),
     (
-        Check.ATTEMPTS,
+        Invariant.ATTEMPTS,
         lambda world: setattr(world, "scenario", replace(DAY, max_attempts=0)),
     ),
 ]
@@ -488,7 +494,7 @@ class TestWorld:
 
     @pytest.mark.parametrize(("algorithm", "check"), WORLDS)
     def test_broken_promise_is_seen_when_nothing_else_goes_wrong(
-        self, algorithm: Algorithm, check: Check
+        self, algorithm: Algorithm, check: Invariant
     ) -> None:
         outcome = World(replace(DAY, is_fair=True), Choices(1), algorithm).run()
 
@@ -497,7 +503,7 @@ class TestWorld:
 
     @pytest.mark.parametrize(("check", "change"), AT_THE_END)
     def test_broken_promise_is_seen_when_the_history_is_over(
-        self, check: Check, change: Callable[[World], object]
+        self, check: Invariant, change: Callable[[World], object]
     ) -> None:
         world = World(DAY, Choices(1))
         change(world)
@@ -512,4 +518,4 @@ def test_each_check_is_seen_to_fail() -> None:
     seen = {check for _, check in (*OPERATORS, *WORLDS, *RESTORES.values())}
     seen |= {check for check, _ in (*NUMBERED, *FRESH, *AT_THE_END)}
 
-    assert seen | {one.breaks for one in KNOWN_BAD} == {*Check}
+    assert seen | {one.breaks for one in KNOWN_BAD} == {*Invariant}

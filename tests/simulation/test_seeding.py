@@ -19,7 +19,7 @@ from operators.scenarios import LONGEST_PAUSE_SECONDS, capped_scenario, rivals_s
 from operators.seeded_world import Wrapper
 from simulation.aws.clients import AlteredClient
 from simulation.aws.lambda_service import Handler
-from simulation.checks.violations import Check
+from simulation.checks.violations import Invariant
 from simulation.known_bad.adapters import Announcing
 from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.world.execution_environment import Algorithm, ExecutionEnvironment
@@ -222,7 +222,7 @@ class TestConditions:
             BUSY_DAYS, ALGORITHMS[name], interrupting_seeds, draw=capped_scenario
         )
 
-        assert played.breaks(Check.REFUSED_AND_NUMBERED), played
+        assert played.breaks(Invariant.REFUSED_AND_NUMBERED), played
 
     def test_another_request_is_numbered_under_an_erased_key_alone(self) -> None:
         played = play(BUSY_DAYS[:40], draw=rivals_scenario)
@@ -235,22 +235,22 @@ class TestConditions:
 
         played = play(BUSY_DAYS, algorithm, draw=rivals_scenario)
 
-        assert played.breaks(Check.ANNOUNCED_CONTENT), played
+        assert played.breaks(Invariant.ANNOUNCED_CONTENT), played
 
 
-OPERATORS: Final[Sequence[tuple[Wrapper, Check]]] = (
-    (altering(put_item=first_step_alone), Check.SEED_LEFT_OPEN),
-    (altering(put_item=second_step_first), Check.SEED_LEFT_OPEN),
-    (altering(put_item=give_up), Check.OPERATOR_STUCK),
-    (altering(transact_write_items=import_nothing), Check.IMPORT_NOT_THERE),
-    (altering(update_item=create_ticket), Check.MARKED_WITHOUT_TICKET),
-    (voiding(" REMOVE origin"), Check.MARK_CHANGED),
-    (voiding(", title = :title", title="changed"), Check.MARK_CHANGED),
-    (erasing(lambda actions: actions.pop()), Check.ERASED_RECORD),
-    (erasing_ticket(lambda item: item.pop("commitment", None)), Check.ERASED_TEXT),
+OPERATORS: Final[Sequence[tuple[Wrapper, Invariant]]] = (
+    (altering(put_item=first_step_alone), Invariant.SEED_LEFT_OPEN),
+    (altering(put_item=second_step_first), Invariant.SEED_LEFT_OPEN),
+    (altering(put_item=give_up), Invariant.OPERATOR_STUCK),
+    (altering(transact_write_items=import_nothing), Invariant.IMPORT_NOT_THERE),
+    (altering(update_item=create_ticket), Invariant.MARKED_WITHOUT_TICKET),
+    (voiding(" REMOVE origin"), Invariant.MARK_CHANGED),
+    (voiding(", title = :title", title="changed"), Invariant.MARK_CHANGED),
+    (erasing(lambda actions: actions.pop()), Invariant.ERASED_RECORD),
+    (erasing_ticket(lambda item: item.pop("commitment", None)), Invariant.ERASED_TEXT),
     # With it a guess of the text can be tested.
-    (erasing_ticket(lambda item: item.update(salt={"S": SALT})), Check.ERASED_TEXT),
-    (erasing_ticket(lambda item: item.pop("chain", None)), Check.MARK_CHANGED),
+    (erasing_ticket(lambda item: item.update(salt={"S": SALT})), Invariant.ERASED_TEXT),
+    (erasing_ticket(lambda item: item.pop("chain", None)), Invariant.MARK_CHANGED),
 )
 """Known-bad operators, and what each of them breaks first."""
 
@@ -260,7 +260,7 @@ class TestKnownBad:
 
     @pytest.mark.parametrize(("wrapper", "breaks"), OPERATORS)
     def test_operator_is_caught_when_its_protocol_is_wrong(
-        self, wrapper: Wrapper, breaks: Check
+        self, wrapper: Wrapper, breaks: Invariant
     ) -> None:
         played = play(BUSY_DAYS, wrapper=wrapper)
 
@@ -279,4 +279,4 @@ class TestKnownBad:
     ) -> None:
         played = play(BUSY_DAYS, algorithm)
 
-        assert played.breaks(Check.ATTEMPT), played
+        assert played.breaks(Invariant.ATTEMPT), played

@@ -12,7 +12,7 @@ from ticket_numbering.contract.dynamodb_items import EXTERNAL
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 
 BOTH_WAYS = pytest.mark.parametrize("projects", [(), ("A",)], ids=["all", "single"])
 """Of everything, and of the project A alone."""
@@ -62,38 +62,44 @@ def seeded(*numbers: int, seeds: Iterable[tuple[int, int]]) -> list[Item]:
     return [*sequence("A", *numbers), *(reserved_item("A", *seed) for seed in seeds)]
 
 
-MISSING: dict[str, tuple[list[Item], list[tuple[Kind, int, int]]]] = {
+MISSING: dict[str, tuple[list[Item], list[tuple[FindingKind, int, int]]]] = {
     "nothing": (sequence("A", 1, 2, 3), []),
-    "the first": (sequence("A", 2), [(Kind.GAP, 1, 1)]),
-    "many": (sequence("A", 4, 1, 999), [(Kind.GAP, 2, 3), (Kind.GAP, 5, 998)]),
+    "the first": (sequence("A", 2), [(FindingKind.GAP, 1, 1)]),
+    "many": (
+        sequence("A", 4, 1, 999),
+        [(FindingKind.GAP, 2, 3), (FindingKind.GAP, 5, 998)],
+    ),
     "behind a seed": (
         seeded(1, 2, 12, seeds=[(3, 10), (10, 10)]),
-        [(Kind.GAP, 11, 11)],
+        [(FindingKind.GAP, 11, 11)],
     ),
-    "the end of a seed": (seeded(1, 2, 12, seeds=[(3, 10)]), [(Kind.GAP, 4, 11)]),
+    "the end of a seed": (
+        seeded(1, 2, 12, seeds=[(3, 10)]),
+        [(FindingKind.GAP, 4, 11)],
+    ),
     "a seed's end, behind the last": (
         seeded(1, 2, seeds=[(3, 10)]),
-        [(Kind.UNFINISHED_SEED, 3, 3)],
+        [(FindingKind.UNFINISHED_SEED, 3, 3)],
     ),
     "right before a seed": (
         seeded(1, 2, seeds=[(4, 10), (10, 10)]),
-        [(Kind.GAP, 3, 3)],
+        [(FindingKind.GAP, 3, 3)],
     ),
     "a seed's first step, new": (
         seeded(seeds=[(10, 10)]),
-        [(Kind.UNFINISHED_SEED, 1, 9)],
+        [(FindingKind.UNFINISHED_SEED, 1, 9)],
     ),
     "a seed's first step": (
         seeded(1, 2, seeds=[(10, 10)]),
-        [(Kind.UNFINISHED_SEED, 3, 9)],
+        [(FindingKind.UNFINISHED_SEED, 3, 9)],
     ),
     "between two seeds": (
         seeded(seeds=[(1, 4), (4, 4), (9, 9)]),
-        [(Kind.UNFINISHED_SEED, 5, 8)],
+        [(FindingKind.UNFINISHED_SEED, 5, 8)],
     ),
     "an interrupted import": (
         [*sequence("A", 1), *sequence("A", 10, origin=EXTERNAL)],
-        [(Kind.UNFINISHED_SEED, 2, 9)],
+        [(FindingKind.UNFINISHED_SEED, 2, 9)],
     ),
 }
 """Items, and the missing numbers: the kind, the first and the last."""

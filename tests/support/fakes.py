@@ -12,7 +12,7 @@ from tests.support.builders import block_of, create_tickets
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
-    BlockRefused,
+    BlockInvalid,
     Cancelled,
     Committed,
     Reason,
@@ -43,7 +43,7 @@ def key_of(result: Result) -> str | None:
             return None
 
 
-BlockAnswer = Committed | Cancelled | BlockRefused
+BlockAnswer = Committed | Cancelled | BlockInvalid
 Fault = Callable[[Block], BlockAnswer | None]
 """Acts at one write of a block: returns an answer, raises, or lets the write be."""
 
@@ -174,7 +174,7 @@ class FakeTicketStore:
         """Write the block unless a condition fails, in spite of queued faults."""
         keys = {request.key for request in block.requests}
         if len(keys) < len(block.requests) or len(keys) > MAX_BLOCK_REQUESTS:
-            return BlockRefused("ValidationException")
+            return BlockInvalid("ValidationException")
         slots = [
             self._slot(block.project_id, ticket.assignment.number, ticket.request)
             for ticket in block.tickets

@@ -9,7 +9,7 @@ from tests.support.fakes import FakeTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.line import Line
 from ticket_numbering.allocation.place import LineStore, Place
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.contract.errors import StoreUnavailableError
 
 READ_SECONDS: Final = 0.005
@@ -97,11 +97,11 @@ class Warm:
             tickets, 40, RESERVE_SECONDS, jitter=lambda _, most: most, line=self.line
         )
 
-    def start(self, count: int = 10) -> Allocation:
+    def start(self, count: int = 10) -> Progress:
         """Return a batch's requests."""
         return self.allocator.start("PROJ", create_tickets(count))
 
-    def finish(self, allocation: Allocation) -> float:
+    def finish(self, allocation: Progress) -> float:
         """Number a batch as the worker does; return the seconds that it took."""
         began = self.time.now
         end = began + BATCH_SECONDS

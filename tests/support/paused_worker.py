@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 
 _PATIENCE_SECONDS: Final = 300
 """On AWS a mapping changes within a minute."""
 
 
 @contextmanager
-def paused_worker(stack: System) -> Iterator[None]:
+def paused_worker(stack: StackAccess) -> Iterator[None]:
     """Leave messages on the queue."""
     api, queue = stack.client("lambda"), stack.outputs["CreateTicketQueueArn"]
     found = api.list_event_source_mappings(EventSourceArn=queue)
@@ -35,7 +35,7 @@ def _switch(api: Any, mapping_id: str, state: str) -> None:
 
 
 @contextmanager
-def throttled_worker(stack: System) -> Iterator[None]:
+def throttled_worker(stack: StackAccess) -> Iterator[None]:
     """Let Lambda refuse every invocation."""
     api, name = stack.client("lambda"), stack.outputs["WorkerFunctionName"]
     api.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)

@@ -37,7 +37,7 @@ from tests.support.stage import Stage
 from tests.support.steps import Steps
 from ticket_numbering.contract.dynamodb_items import ATTRIBUTES
 from ticketctl.__main__ import main
-from ticketctl.cli.output import notes
+from ticketctl.cli.output import stderr_console
 
 FOLDER: Final = ROOT / "tests" / "transcripts"
 WIDTH: Final = "80"
@@ -218,7 +218,7 @@ class Shell:
             patch.setattr(sys, "stdin", keyboard)
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", remarks)
-            notes.cache_clear()
+            stderr_console.cache_clear()
             with pytest.raises(SystemExit) as ended:
                 main(words)
             screen_end.write(LAST)

@@ -14,8 +14,8 @@ from ticketctl.audit.heads import KeptHead, check_heads, heads_of
 from ticketctl.audit.reading import AuditPlan, AuditReading
 from ticketctl.audit.recheck import recheck
 from ticketctl.aws.table_reader import TableReader
-from ticketctl.ledger.database import Numbers
-from ticketctl.ledger.findings import Finding, Kind, Range
+from ticketctl.ledger.database import AuditDatabase
+from ticketctl.ledger.findings import Finding, FindingKind, Range
 from ticketctl.ledger.judge import unfinished
 
 
@@ -47,7 +47,9 @@ class ProjectAudit:
     @property
     def gaps(self) -> tuple[tuple[int, ...], ...]:
         """The first and the last number of each unexplained gap."""
-        return tuple(one.numbers for one in self.findings if one.kind is Kind.GAP)
+        return tuple(
+            one.numbers for one in self.findings if one.kind is FindingKind.GAP
+        )
 
     @property
     def external(self) -> int:
@@ -120,7 +122,7 @@ def audit_tables(
     progress: Callable[[AuditReading], None] = lambda _: None,
 ) -> AuditReport:
     """Read the tables, and compare tickets and keys."""
-    with Numbers(plan.since) as numbers:
+    with AuditDatabase(plan.since) as numbers:
         reading = AuditReading(reader, plan, numbers, progress)
         reading.read()
         found = [
@@ -146,7 +148,7 @@ def _projects(
         missing = [*numbers.missing(name)]
         explained = sum(end - begin + 1 for (begin, end), kind in missing if not kind)
         is_wanted = name in plan.projects and name not in plan.since
-        absent = [Finding(Kind.NO_TICKETS, name)] * (is_wanted and not last)
+        absent = [Finding(FindingKind.NO_TICKETS, name)] * (is_wanted and not last)
         gaps = [Finding(kind, name, ends) for ends, kind in missing if kind]
         for guard in numbers.guards(name):
             gaps += unfinished(name, guard, last)

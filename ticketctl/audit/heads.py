@@ -21,7 +21,7 @@ from ticketctl.files.json_lines import open_lines
 from ticketctl.files.lines import Line, shown_name
 from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.chain import chain_problem
-from ticketctl.ledger.findings import RANGES, Finding, Kind
+from ticketctl.ledger.findings import RANGES, Finding, FindingKind
 from ticketctl.ledger.item import Item, Place, Ticket
 from ticketctl.ledger.sequence import is_given_here
 
@@ -123,22 +123,22 @@ def heads_of(
 
 def _failure(
     head: KeptHead, ticket: Item | None, before: str
-) -> tuple[Kind, str] | None:
+) -> tuple[FindingKind, str] | None:
     """Return why a head does not hold, if it does not."""
     if ticket is None:
-        return Kind.HEAD, "there is no such ticket"
+        return FindingKind.HEAD, "there is no such ticket"
     if ticket.chain != head.chain:
-        return Kind.HEAD, "it has another hash"
-    other = Kind.CHANGED
+        return FindingKind.HEAD, "it has another hash"
+    other = FindingKind.CHANGED
     match chain_problem(ticket, before) if isinstance(ticket, Ticket) else other:
-        case None | Kind.RESTARTED if not is_given_here(ticket.kind):
-            return Kind.HEAD, "it is marked as external"
-        case None | Kind.RESTARTED:
+        case None | FindingKind.RESTARTED if not is_given_here(ticket.kind):
+            return FindingKind.HEAD, "it is marked as external"
+        case None | FindingKind.RESTARTED:
             return None
-        case Kind.NOT_VERIFIABLE:
-            return Kind.NOT_VERIFIABLE, ""
+        case FindingKind.NOT_VERIFIABLE:
+            return FindingKind.NOT_VERIFIABLE, ""
         case _:
-            return Kind.HEAD, "its content does not have its hash"
+            return FindingKind.HEAD, "its content does not have its hash"
 
 
 def _with_hashes(

@@ -16,8 +16,8 @@ from ticketctl.aws.items import key_record, ledger_item
 from ticketctl.aws.table_reader import RawItem, TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.agreement import expiry_of, explains
-from ticketctl.ledger.database import Numbers, Read
-from ticketctl.ledger.findings import Finding, Kind, Range
+from ticketctl.ledger.database import AuditDatabase, Read
+from ticketctl.ledger.findings import Finding, FindingKind, Range
 from ticketctl.ledger.item import Item, Malformed, Ticket
 from ticketctl.ledger.judge import malformed
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
@@ -47,7 +47,7 @@ class AuditReading:
 
     reader: TableReader
     plan: AuditPlan
-    numbers: Numbers
+    numbers: AuditDatabase
     progress: Callable[["AuditReading"], None] = lambda _: None
     """Takes it after each page."""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -161,7 +161,7 @@ class AuditReading:
                 case MalformedRecord():
                     name = f"the record {record.record_id}"
                     self._note_malformed(
-                        Finding(Kind.MALFORMED, record.project_id, item=name)
+                        Finding(FindingKind.MALFORMED, record.project_id, item=name)
                     )
         self._doubt(self.numbers.match(records))
         self.progress(self)

@@ -12,7 +12,7 @@ from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import key_record
 from ticketctl.aws.table_reader import SETTLING_SECONDS
 from ticketctl.ledger.agreement import record_problems, ticket_problems
-from ticketctl.ledger.findings import Finding, Kind, Range
+from ticketctl.ledger.findings import Finding, FindingKind, Range
 from ticketctl.ledger.item import Ticket
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.ledger.sequence import SequenceCheck
@@ -68,12 +68,12 @@ def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:
                 yield project_id, missing
 
 
-def _suspects(reading: AuditReading) -> Iterator[tuple[str, Kind, Range]]:
+def _suspects(reading: AuditReading) -> Iterator[tuple[str, FindingKind, Range]]:
     for project_id, chain in reading.chains.items():
         for kind, ends in chain.suspects():
             yield project_id, kind, ends
         for ends in chain.unlinked:  # What was missing may have come.
-            yield project_id, Kind.CHANGED, ends
+            yield project_id, FindingKind.CHANGED, ends
 
 
 def _of_chains(reading: AuditReading) -> Iterator[Finding]:
@@ -84,7 +84,7 @@ def _of_chains(reading: AuditReading) -> Iterator[Finding]:
     for project_id, kind, (first, last) in _suspects(reading):
         check = SequenceCheck()
         # A date may be wrong by that of the ticket behind it.
-        ends = first, last + 1 if kind is Kind.MISDATED else last
+        ends = first, last + 1 if kind is FindingKind.MISDATED else last
         for item in reading.items_between(project_id, ends, check):
             check.follow(item)
             if check.runs[kind] and (start := check.runs[kind][0][0]) <= last:

@@ -14,8 +14,8 @@ from ticketctl.cli.output import (
     print_line,
     print_table_whole,
     program,
+    sanitized,
     utc,
-    visible,
 )
 from ticketctl.ledger.findings import shown_range
 
@@ -59,7 +59,7 @@ def print_report(report: AuditReport, region: str) -> None:
     for line in _summary(report, region):
         print_line(line, "dim")
     for finding in report.findings:
-        print_line(visible(str(finding)), "red")
+        print_line(sanitized(str(finding)), "red")
     if count := len(report.findings):
         print_line(f"NOT CLEAN: {counted(count, 'finding')}", "bold red")
     elif report.is_clean:
@@ -86,7 +86,7 @@ def print_projects(projects: Sequence[ProjectAudit]) -> None:
     for project, *others in zip(projects, *shown.values(), strict=True):
         gaps = [f"{first}-{last}" for first, last in project.gaps]
         table.add_row(
-            Text(visible(project.project_id)),
+            Text(sanitized(project.project_id)),
             f"{project.tickets:,}",
             str(project.last),
             _first(gaps, _MAX_GAPS) or "none",
@@ -117,7 +117,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
     yield from _named(
         "without a chain",
         [
-            shown_range(visible(project.project_id), ends)
+            shown_range(sanitized(project.project_id), ends)
             for project in report.projects
             for ends in project.unchained
         ],
@@ -126,7 +126,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
         "lost tickets whose hash a reserved item keeps; no head after one covers "
         "anything before it",
         [
-            f"{visible(project.project_id)}-{number}"
+            f"{sanitized(project.project_id)}-{number}"
             for project in report.projects
             for number in project.lost
         ],
@@ -134,7 +134,7 @@ def _summary(report: AuditReport, region: str) -> Iterator[str]:
     yield from _named(
         "dated ahead of this machine's clock, so that or a worker's is wrong",
         [
-            f"{visible(project.project_id)}-{project.last} by {ahead}"
+            f"{sanitized(project.project_id)}-{project.last} by {ahead}"
             for project in report.projects
             if (ahead := _ahead(project.newest, report.ended))
         ],

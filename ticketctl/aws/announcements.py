@@ -11,7 +11,7 @@ from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.queues import Received
 from ticketctl.aws.request_fields import json_fields
-from ticketctl.cli.output import visible
+from ticketctl.cli.output import sanitized
 
 ASSIGNED: Final[str] = TicketNumberAssigned.model_fields["type"].default
 REFUSED: Final[str] = TicketRefused.model_fields["type"].default
@@ -63,7 +63,7 @@ def line_of(message: Received) -> Text:
     """Return a message as a line in which no text can drive the terminal."""
     found = read_announcement(message)
     if found is None:
-        body = visible(message.body, _BODY_WIDTH)
+        body = sanitized(message.body, _BODY_WIDTH)
         return Text(f"not an announcement: {body}", style="yellow")
     data, event_id = found.data, found.event["id"]
     key = _text(data.get("ticket_key", event_id))
@@ -88,4 +88,4 @@ def line_of(message: Received) -> Text:
 
 
 def _text(value: Any) -> str:
-    return visible("-" if value is None else str(value), _TITLE_WIDTH)
+    return sanitized("-" if value is None else str(value), _TITLE_WIDTH)

@@ -60,7 +60,7 @@ _CHECK_ADDRESS: Final = (
 )
 
 
-def refuse_damaged(
+def reject_damaged(
     http_response: Any = None, exception: Exception | None = None, **_: Any
 ) -> None:
     """Refuse what a call of DynamoDB ended with, if the answer was damaged.
@@ -75,7 +75,7 @@ def refuse_damaged(
         raise ResponseParserError from exception
 
 
-def refuse_page(
+def reject_page(
     http_response: Any = None, exception: Exception | None = None, **_: Any
 ) -> None:
     """Refuse the page of a proxy, which botocore takes for an empty answer.

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from ticket_numbering.contract.attributes import SOURCE_MESSAGE_ID
 from ticketctl.aws.aws_errors import AWS_ERRORS
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import counted, remark
+from ticketctl.cli.output import counted, print_note
 
 MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBatch.
 NO_GROUP: Final = "-"  # A FIFO queue demands a group.
@@ -138,13 +138,13 @@ class Receiver:
                 answer = {"Failed": entries}
             still_hidden += len(answer.get("Failed", []))
         if still_hidden:
-            remark(
+            print_note(
                 f"hidden for up to {self.visibility_seconds} s: "
                 f"{counted(still_hidden, 'message')}"
             )
 
 
-def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]:
+def take(stack: StackAccess, queue_url: str, wait_seconds: int = 0) -> list[Received]:
     """Receive some messages of a queue, and delete them."""
     receiver = Receiver(stack.client("sqs"), queue_url)
     messages = receiver.receive(wait_seconds)
@@ -152,7 +152,7 @@ def take(stack: System, queue_url: str, wait_seconds: int = 0) -> list[Received]
     return [*map(Received.of, messages)]
 
 
-def message_counts(stack: System, output: str) -> dict[str, int]:
+def message_counts(stack: StackAccess, output: str) -> dict[str, int]:
     """Return the approximate counts of the queue that an output names."""
     attributes = stack.client("sqs").get_queue_attributes(
         QueueUrl=stack.outputs[output], AttributeNames=[*_COUNTS.values()]
@@ -160,7 +160,7 @@ def message_counts(stack: System, output: str) -> dict[str, int]:
     return {name: int(attributes[attribute]) for name, attribute in _COUNTS.items()}
 
 
-def messages_on(stack: System, output: str) -> int:
+def messages_on(stack: StackAccess, output: str) -> int:
     """Return the count of visible and hidden messages of the queue of an output.
 
     Delayed ones do not count: they cannot have been seen.

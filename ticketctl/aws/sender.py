@@ -18,7 +18,7 @@ from ticket_numbering.contract.field_types import is_project_id
 from ticketctl.aws.queues import MAX_ENTRIES, NO_GROUP
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.request_fields import Fields, json_fields
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import CloudError
 
 MAX_ATTEMPTS: Final = 5
@@ -138,7 +138,7 @@ class Sender:
         return entry
 
 
-def send(stack: System, bodies: Iterable[str]) -> list[Request]:
+def send(stack: StackAccess, bodies: Iterable[str]) -> list[Request]:
     """Put messages on the queue as they are, in order.
 
     Raises:

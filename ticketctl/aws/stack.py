@@ -25,8 +25,8 @@ from ticketctl.aws.aws_errors import (
     explained,
     is_no_answer,
     is_of_credentials,
-    refuse_damaged,
-    refuse_page,
+    reject_damaged,
+    reject_page,
     without_credentials,
 )
 from ticketctl.aws.outputs import (
@@ -36,7 +36,7 @@ from ticketctl.aws.outputs import (
     variable_of,
 )
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import print_note
 from ticketctl.cli.pages import docs
 
 # A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).
@@ -54,7 +54,7 @@ _IMPATIENT: Final = Config(
 )
 
 
-class System(Protocol):
+class StackAccess(Protocol):
     """A deployed system, on AWS or on this machine."""
 
     @property
@@ -163,7 +163,7 @@ def _of_variables(stack: Stack, error: AwsError) -> Stack:
         instead = "the variables of `ticketctl env` cannot stand in for CloudFormation"
         raise CloudError(f"{why}; {instead}: {problem}") from error
     origin = f"the outputs are those of the variables of `ticketctl env`{account}"
-    remark(f"CloudFormation does not answer: {origin} ({why})")
+    print_note(f"CloudFormation does not answer: {origin} ({why})")
     return replace(stack, outputs=found, parameters=found)
 
 
@@ -184,13 +184,13 @@ def _checked_account(stack: Stack, topic_arn: str) -> str:
     return ""
 
 
-def place_of(stack: System) -> str:
+def place_of(stack: StackAccess) -> str:
     """Return which stack it is, for equal names exist in several accounts."""
     region, account = stack.outputs["AssignmentsTopicArn"].split(":")[3:5]
     return f"{stack.name} in {region} of the account {account}"
 
 
-def limits_of(stack: System) -> Limits:
+def limits_of(stack: StackAccess) -> Limits:
     """Return the limits of the stack, by its outputs.
 
     Raises:
@@ -203,7 +203,7 @@ def limits_of(stack: System) -> Limits:
         raise CloudError(problem) from error
 
 
-def caller_arn(stack: System) -> str:
+def caller_arn(stack: StackAccess) -> str:
     """Return the ARN of the caller; asking for it needs no right."""
     arn: str = stack.client("sts").get_caller_identity()["Arn"]
     return arn
@@ -221,6 +221,6 @@ def _client(session: boto3.Session, service_name: str, config: Config = _CONFIG)
             raise without_credentials(error) from error
         raise CloudError(f"{error}; check AWS_ENDPOINT_URL and the Region") from error
     for event in "after-call", "after-call-error":
-        client.meta.events.register(f"{event}.dynamodb", refuse_damaged)
-        client.meta.events.register(event, refuse_page)
+        client.meta.events.register(f"{event}.dynamodb", reject_damaged)
+        client.meta.events.register(event, reject_page)
     return client

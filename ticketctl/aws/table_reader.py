@@ -18,7 +18,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import ledger_item
 from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.item import Item, Place
 
@@ -49,7 +49,7 @@ class TableReader:
     units: float = 0.0
 
     @classmethod
-    def of(cls, stack: System, **more: Any) -> Self:
+    def of(cls, stack: StackAccess, **more: Any) -> Self:
         """Return a reader of a stack's tables."""
         outputs = stack.outputs
         tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]

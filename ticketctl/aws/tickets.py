@@ -14,11 +14,11 @@ from ticket_numbering.contract.field_types import is_project_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import ledger_item
 from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import RawItem, TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.item import Item
-from ticketctl.ledger.standing import Around
+from ticketctl.ledger.standing import Neighbours
 
 _PAGE: Final = 100
 _KEY_NUMBER: Final = re.compile("0{0,64}([1-9][0-9]{0,18})")
@@ -37,7 +37,7 @@ def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
     return project_id, int(found[1])
 
 
-def get_ticket(stack: System, project_id: str, number: int) -> Item | None:
+def get_ticket(stack: StackAccess, project_id: str, number: int) -> Item | None:
     """Return the project's item of that number."""
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["TicketsTableName"],
@@ -48,25 +48,25 @@ def get_ticket(stack: System, project_id: str, number: int) -> Item | None:
 
 
 def records_of(
-    stack: System, keys: Iterable[RequestKey], limiter: RateLimiter | None = None
+    stack: StackAccess, keys: Iterable[RequestKey], limiter: RateLimiter | None = None
 ) -> dict[RequestKey, RawItem]:
     """Return the records of the idempotency keys that have one."""
     return dict(_reader(stack, limiter).records(keys))
 
 
-def last_number(stack: System, project_id: str) -> int:
+def last_number(stack: StackAccess, project_id: str) -> int:
     """Return the project's highest number; 0 if it has none."""
     found = _read(_reader(stack), project_id, "> :0", 0, 1, ScanIndexForward=False)
     return next((item.number for item in found), 0)
 
 
-def ticket_from(stack: System, project_id: str, number: int) -> Item | None:
+def ticket_from(stack: StackAccess, project_id: str, number: int) -> Item | None:
     """Return the project's item of that number, or else the next above it."""
     return next(_read(_reader(stack), project_id, ">= :0", number, 1), None)
 
 
 def tickets_below(
-    stack: System, project_id: str, number: int, page: int = _PAGE
+    stack: StackAccess, project_id: str, number: int, page: int = _PAGE
 ) -> Iterator[Item]:
     """Yield the project's items below that number, the highest first."""
     return _read(
@@ -74,18 +74,18 @@ def tickets_below(
     )
 
 
-def tickets_above(stack: System, project_id: str, number: int) -> Iterator[Item]:
+def tickets_above(stack: StackAccess, project_id: str, number: int) -> Iterator[Item]:
     """Yield the project's items above that number, the lowest first."""
     return _read(_reader(stack), project_id, "> :0", number, _PAGE)
 
 
 def around_each(
-    stack: System,
+    stack: StackAccess,
     project_id: str,
     numbers: Iterable[int],
     page: int = _PAGE,
     limiter: RateLimiter | None = None,
-) -> Iterator[tuple[int, Around]]:
+) -> Iterator[tuple[int, Neighbours]]:
     """Yield each number with the items around it, the lowest first; read in pages."""
     reader = _reader(stack, limiter)
     read: list[Item] = []
@@ -103,10 +103,10 @@ def around_each(
         there, above = (*read[place : place + 2], None, None)[:2]
         if there and there.number != number:
             there, above = None, there
-        yield number, Around(below, there, above)
+        yield number, Neighbours(below, there, above)
 
 
-def _reader(stack: System, limiter: RateLimiter | None = None) -> TableReader:
+def _reader(stack: StackAccess, limiter: RateLimiter | None = None) -> TableReader:
     return TableReader.of(stack, **({"limiter": limiter} if limiter else {}))
 
 

@@ -6,19 +6,19 @@ from typing import Final
 
 from ticket_numbering.contract.attributes import FIFO_SUFFIX, is_fifo
 from ticket_numbering.contract.envelope import Envelope
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import CloudError
 
 _MAX_EVENTS: Final = 10
 """Of a PublishBatch; ten events of tickets are far below its 256 KiB."""
 
 
-def events_at_a_time(stack: System) -> int:
+def events_at_a_time(stack: StackAccess) -> int:
     """Return the most events of a call: one on a FIFO topic, so that none overtakes."""
     return 1 if is_fifo(stack.outputs["AssignmentsTopicArn"]) else _MAX_EVENTS
 
 
-def publish(stack: System, envelopes: Sequence[Envelope]) -> list[Envelope]:
+def publish(stack: StackAccess, envelopes: Sequence[Envelope]) -> list[Envelope]:
     """Publish events in one call, as the worker does.
 
     Returns:
@@ -45,14 +45,14 @@ def publish(stack: System, envelopes: Sequence[Envelope]) -> list[Envelope]:
     return [one for place, one in enumerate(envelopes) if place not in taken]
 
 
-def subscribe(stack: System, name: str) -> str:
+def subscribe(stack: StackAccess, name: str) -> str:
     """Return the URL of a new queue that receives the announcements, in their order."""
     queue_url, queue_arn = create_queue(stack, name)
     subscribe_queue(stack, queue_arn)
     return queue_url
 
 
-def create_queue(stack: System, name: str, **attributes: str) -> tuple[str, str]:
+def create_queue(stack: StackAccess, name: str, **attributes: str) -> tuple[str, str]:
     """Create a queue that the topic may send to; return its URL and its ARN."""
     topic_arn = stack.outputs["AssignmentsTopicArn"]
     if is_fifo(topic_arn):
@@ -69,7 +69,7 @@ def create_queue(stack: System, name: str, **attributes: str) -> tuple[str, str]
     return queue_url, queue_arn
 
 
-def subscribe_queue(stack: System, queue_arn: str, **attributes: str) -> str:
+def subscribe_queue(stack: StackAccess, queue_arn: str, **attributes: str) -> str:
     """Let the topic send to a queue, raw; return the subscription's ARN."""
     subscription_arn: str = stack.client("sns").subscribe(
         TopicArn=stack.outputs["AssignmentsTopicArn"],

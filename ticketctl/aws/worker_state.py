@@ -15,7 +15,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import is_not_there
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.output import counted, utc
 
 DISABLED: Final = "Disabled"
@@ -90,19 +90,19 @@ class WorkerState:
                 yield f"the last invocation can run until {utc(end)}"
 
 
-def worker_state(stack: System) -> WorkerState:
+def worker_state(stack: StackAccess) -> WorkerState:
     """Ask about the worker, as every guard does."""
     return _whole(stack, *_sources(stack), ask=lambda _, question, *of: question(*of))
 
 
-def known_state(stack: System, ask: Ask) -> WorkerState | None:
+def known_state(stack: StackAccess, ask: Ask) -> WorkerState | None:
     """Return what is known about the worker, if services may give no answer."""
     found = ask("Lambda", _sources, stack)
     return found and _whole(stack, *found, ask=ask)
 
 
 @contextmanager
-def restoring(stack: System, sources: Sequence[Source]) -> Iterator[None]:
+def restoring(stack: StackAccess, sources: Sequence[Source]) -> Iterator[None]:
     """Tag mappings until the block has come to its end, so that nobody starts them."""
     client = stack.client("lambda")
     for source in sources:
@@ -113,7 +113,7 @@ def restoring(stack: System, sources: Sequence[Source]) -> Iterator[None]:
 
 
 def _whole(
-    stack: System, sources: Sequence[Source], now: datetime, *, ask: Ask
+    stack: StackAccess, sources: Sequence[Source], now: datetime, *, ask: Ask
 ) -> WorkerState:
     """Return the state, with what is on its way if all mappings are disabled."""
     if any(one.state != DISABLED for one in sources):
@@ -125,7 +125,7 @@ def _whole(
     return WorkerState(sources, now, in_flight, timeout)
 
 
-def _sources(stack: System) -> tuple[list[Source], datetime]:
+def _sources(stack: StackAccess) -> tuple[list[Source], datetime]:
     """Return the mappings that invoke the function, and Lambda's time.
 
     Lambda lists those of a function by one qualifier, so all of the Region are read.
@@ -144,7 +144,7 @@ def _sources(stack: System) -> tuple[list[Source], datetime]:
     return sources, now
 
 
-def _in_flight(stack: System, queue_arn: str) -> int:
+def _in_flight(stack: StackAccess, queue_arn: str) -> int:
     """Return the messages of a queue that somebody received; 0 if there is no queue."""
     service, _, account, name = (queue_arn.split(":") + [""] * 6)[2:6]
     if service != "sqs":
@@ -164,7 +164,7 @@ def _in_flight(stack: System, queue_arn: str) -> int:
     return int(found["Attributes"][name_of_count])
 
 
-def _timeout(stack: System, function_arn: str) -> int:
+def _timeout(stack: StackAccess, function_arn: str) -> int:
     """Return the timeout of a function in seconds; the longest if it is gone."""
     get = stack.client("lambda").get_function_configuration
     try:

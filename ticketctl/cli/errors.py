@@ -8,7 +8,7 @@ class Status(IntEnum):
     """Exit statuses of every command; `ticketctl --help` says what they mean."""
 
     OK = 0
-    FOUND = 1  # Typer and rich, too, end with it when the reader of a pipe is gone.
+    PROBLEM = 1  # Typer and rich, too, end with it when the reader of a pipe is gone.
     USAGE = 2
     CLOUD = 3
     INTERRUPTED = 130  # As a shell reports Ctrl-C.
@@ -27,7 +27,7 @@ class InputError(ToolError):
 class NotThereError(ToolError):
     """The ticket, key, queue or dead letter does not exist."""
 
-    status = Status.FOUND
+    status = Status.PROBLEM
 
 
 class CloudError(ToolError):

@@ -50,7 +50,7 @@ def console() -> Console:
 
 
 @cache
-def notes() -> Console:
+def stderr_console() -> Console:
     """Return the console for progress and remarks; a pipe gets results alone.
 
     One for all, so that a remark does not break into a progress bar.
@@ -58,9 +58,9 @@ def notes() -> Console:
     return Console(highlight=False, soft_wrap=True, emoji=False, stderr=True)
 
 
-def remark(line: str) -> None:
+def print_note(line: str) -> None:
     """Print a line apart from the results, as it is."""
-    notes().print(line, markup=False)
+    stderr_console().print(line, markup=False)
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def said_if_cut(so_far: Callable[[], str]) -> Iterator[None]:
         yield
     except BaseException:
         if text := so_far():
-            remark(f"NOT WHOLE: {text}")
+            print_note(f"NOT WHOLE: {text}")
         raise
 
 
@@ -87,7 +87,7 @@ def with_progress(
     The bar goes at the end of the context, also at Ctrl-C.
     """
     with _progress() as progress:
-        if notes().is_terminal:
+        if stderr_console().is_terminal:
             yield progress.track(items, total, description=text)
         else:
             yield _with_lines(items, text, total)
@@ -97,7 +97,7 @@ def _with_lines(items: Iterable[Item], text: str, total: int) -> Iterator[Item]:
     for count, item in enumerate(items, 1):
         yield item
         if count % _STEP == 0:
-            remark(f"{text}: {count} of {total}")
+            print_note(f"{text}: {count} of {total}")
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def _progress(*columns: ProgressColumn) -> Progress:
 
     It sends all standard output to its own console, also what goes into a file.
     """
-    screen = notes()
+    screen = stderr_console()
     return Progress(
         *columns,
         console=screen,
@@ -214,7 +214,7 @@ def printable(text: str) -> str:
     )
 
 
-def visible(text: str, width: int | None = None) -> str:
+def sanitized(text: str, width: int | None = None) -> str:
     """Return a text as a line that a terminal can show, cut to a width.
 
     A text of others may hold escape sequences that clear or fake a screen.

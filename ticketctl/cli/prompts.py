@@ -7,7 +7,7 @@ from contextlib import redirect_stdout, suppress
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import print_note
 
 
 def confirm(question: str, *, yes: bool) -> None:
@@ -29,5 +29,5 @@ def confirm(question: str, *, yes: bool) -> None:
     except typer.Abort:
         raise typer.Exit(Status.INTERRUPTED) from None
     if not agreed:
-        remark("nothing was done")
+        print_note("nothing was done")
         raise typer.Exit(Status.OK)

@@ -36,7 +36,7 @@ _STATUSES: Final = """
 """
 
 
-def _refuse_repeats(command: Any, ctx: Any, args: list[str]) -> None:
+def _reject_repeats(command: Any, ctx: Any, args: list[str]) -> None:
     """Refuse an option that is given twice, for the last would count and nobody see it.
 
     And a ticket key in two words.
@@ -82,7 +82,7 @@ class _Strict:
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take the arguments from the command line."""
-        _refuse_repeats(self, ctx, args)
+        _reject_repeats(self, ctx, args)
         rest: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
         return rest
 

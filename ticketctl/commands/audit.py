@@ -102,7 +102,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     if save:  # Last, so that no finding is lost with a file that cannot be written.
         add_heads(save, report.heads(known))
     if not report.is_clean:
-        raise typer.Exit(Status.FOUND)
+        raise typer.Exit(Status.PROBLEM)
 
 
 def _last_heads(path: str, projects: Sequence[str]) -> Sequence["KeptHead"]:

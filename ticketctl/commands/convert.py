@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.output import counted, remark, said_if_cut
+from ticketctl.cli.output import counted, print_note, said_if_cut
 from ticketctl.commands.application import LOCAL, command
 from ticketctl.commands.options import Save
 
@@ -97,5 +97,5 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
             count += 1
         check_end(count, problems)
     for change in conversion.changes.remarks():
-        remark(change)
-    remark(f"converted {counted(count, 'line')}{f' to {save}' if save else ''}")
+        print_note(change)
+    print_note(f"converted {counted(count, 'line')}{f' to {save}' if save else ''}")

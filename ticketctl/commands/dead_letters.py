@@ -124,7 +124,7 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
         raise InputError("--rate goes with --all")
     stack = stack_of(ctx)
     if not redrive_selected(stack, selection, rate, stack.retention_days, yes=yes):
-        raise typer.Exit(Status.FOUND)
+        raise typer.Exit(Status.PROBLEM)
 
 
 @command(
@@ -152,7 +152,7 @@ def edit(
     or its key has a number, or if the dead letter is gone.
     One that has a number is refused: only a redrive can still get it announced.
     """
-    from ticketctl.dead_letters.settling import edit_dead_letter
+    from ticketctl.dead_letters.editing import edit_dead_letter
 
     stack = stack_of(ctx)
     edit_dead_letter(stack, message_id, body, save, stack.retention_days, yes=yes)
@@ -181,8 +181,8 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
     Nothing is deleted if one has a number: only a redrive can still get it announced.
     With --skip-numbered such ones are named, and stay.
     """
+    from ticketctl.dead_letters.editing import delete_selected
     from ticketctl.dead_letters.selection import Selection
-    from ticketctl.dead_letters.settling import delete_selected
 
     selection = Selection(ids or (), project, reason, everything=everything).checked()
     delete_selected(

@@ -9,8 +9,8 @@ from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.cli.output import (
     console,
     counted,
+    print_note,
     program,
-    remark,
     said_if_cut,
     spinner,
 )
@@ -62,7 +62,7 @@ def export(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.export.unexplained import Unexplained
     from ticketctl.files.exported import end_line, record_line
     from ticketctl.files.whole_file import so_far, writing
-    from ticketctl.ledger.database import Numbers
+    from ticketctl.ledger.database import AuditDatabase
 
     projects = tuple(dict.fromkeys(map(checked_project, project or ())))
     stack = stack_of(ctx)
@@ -82,7 +82,7 @@ def export(  # noqa: PLR0913 - one parameter for each option.
         writing(save) as write,
         said_if_cut(lambda: so_far(save, counted(tickets.items, "item"))),
         nullcontext() if is_on_screen else spinner("exporting") as show,
-        Numbers({}) as numbers,
+        AuditDatabase({}) as numbers,
     ):
         unexplained = Unexplained(reader, numbers, projects)
         for item in tickets.tickets():
@@ -95,9 +95,11 @@ def export(  # noqa: PLR0913 - one parameter for each option.
         records = unexplained.count if has_keys else None
         write(end_line(tickets.items, records, tickets.missing))
     counts = counted(tickets.items, "item"), counted(len(tickets.last), "project")
-    remark(f"exported {' of '.join(counts)}{f' to {save}' if save else ''}")
+    print_note(f"exported {' of '.join(counts)}{f' to {save}' if save else ''}")
     if absent := {*projects} - tickets.last.keys():
         raise NotThereError(f"no tickets: {', '.join(sorted(absent))}")
     if tickets.missing:
-        remark(f"missing: {counted(tickets.missing, 'number')}; see: {program} audit")
-        raise typer.Exit(Status.FOUND)
+        print_note(
+            f"missing: {counted(tickets.missing, 'number')}; see: {program} audit"
+        )
+        raise typer.Exit(Status.PROBLEM)

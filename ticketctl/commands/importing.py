@@ -69,7 +69,7 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         left_out,
         plan,
         print_refused,
-        refuse_beyond,
+        reject_beyond,
         summary,
         verify_all,
         warnings,
@@ -88,8 +88,8 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     with with_progress(reading, "comparing", len(tickets)) as judging:
         judged = [*judging]
     if verify:
-        raise typer.Exit(Status.OK if verify_all(judged) else Status.FOUND)
-    refuse_beyond(limits_of(stack), judged, file)
+        raise typer.Exit(Status.OK if verify_all(judged) else Status.PROBLEM)
+    reject_beyond(limits_of(stack), judged, file)
     planned = [*plan(stack, tickets), *counts_of(judged)]
     warned = [*warnings(stack, tickets)]
     refused = print_refused(judged, file)
@@ -102,4 +102,4 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     planned += [*warned, *left_out(judged)]
     console().print("\n".join(planned), markup=False)
     if refused or any(one.has_other_time for one in judged):
-        raise typer.Exit(Status.FOUND)
+        raise typer.Exit(Status.PROBLEM)

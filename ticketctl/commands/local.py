@@ -33,7 +33,7 @@ def run(
     gap or a duplicate.
     """
     clean = _session(ctx).run(file, fifo=fifo)
-    raise typer.Exit(Status.OK if clean else Status.FOUND)
+    raise typer.Exit(Status.OK if clean else Status.PROBLEM)
 
 
 @command(LOCAL, "ticketctl up", "ticketctl up --fifo")

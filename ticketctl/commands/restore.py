@@ -111,4 +111,4 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
         said.append(f"{closing}{those}{program} audit, before the worker starts")
     console().print("\n".join(said), markup=False)
     if is_wrong:
-        raise typer.Exit(Status.FOUND)
+        raise typer.Exit(Status.PROBLEM)

@@ -175,4 +175,4 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
             print_json_line({"good": len(spool), "bad": bad})
         else:
             console().print(f"good tickets: {len(spool)}; nothing is sent")
-    raise typer.Exit(status or (Status.FOUND if bad else Status.OK))
+    raise typer.Exit(status or (Status.PROBLEM if bad else Status.OK))

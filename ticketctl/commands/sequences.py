@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, remark, visible
+from ticketctl.cli.output import console, print_note, sanitized
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, command, stack_of
 from ticketctl.commands.options import MAX_NUMBER, Project, TicketKey, Yes
@@ -52,14 +52,14 @@ def seed(
     try:
         seeded = target.apply()
     except (*AWS_ERRORS, KeyboardInterrupt):
-        remark(f"{project} may be seeded in part: run it again")
+        print_note(f"{project} may be seeded in part: run it again")
         raise
     done = "was seeded already" if seeded.was_already else "is seeded"
     console().print(f"{project} {done} up to {last}, and goes on with {seeded.next}")
     if seeded.given_within:
         keys = ", ".join(f"{project}-{number}" for number in seeded.given_within)
-        remark(f"given by workers while it was being seeded: {keys}")
-        raise typer.Exit(Status.FOUND)
+        print_note(f"given by workers while it was being seeded: {keys}")
+        raise typer.Exit(Status.PROBLEM)
 
 
 @command(SEQUENCES, 'ticketctl void PROJ-42 --reason "duplicate of PROJ-41"')
@@ -134,7 +134,7 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.aws.tickets import last_number
     from ticketctl.cli.arguments import checked_project
     from ticketctl.sequences.announcing import Announcer
-    from ticketctl.sequences.repeating import Repeat
+    from ticketctl.sequences.reannouncing import Reannouncement
 
     checked_project(project)
     stack = stack_of(ctx)
@@ -143,7 +143,7 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
     if not first <= last <= highest:
         numbers = f"the numbers up to {highest}" if highest else "no numbers"
         raise InputError(f"no such range: {project} has {numbers}")
-    repeat = Repeat(stack, project, first, last, stack.number_padding, imported)
+    repeat = Reannouncement(stack, project, first, last, stack.number_padding, imported)
     if not dry_run:
         confirm(
             f"{place_of(stack)}\nEvery subscriber of the topic will get the events of "
@@ -152,7 +152,7 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
         )
     repeat.publish(None if dry_run else Announcer(stack, RateLimiter(rate)))
     if repeat.problems:
-        raise typer.Exit(Status.FOUND)
+        raise typer.Exit(Status.PROBLEM)
 
 
 def _mark(
@@ -173,7 +173,7 @@ def _mark(
     found = find_ticket(stack, project_id, number)
     marking = Marking(stack, status, reason, caller_arn(stack))
     marking.check(found)
-    title = visible(str(found.fields.get("title", "")))
+    title = sanitized(str(found.fields.get("title", "")))
     confirm(
         f"{place_of(stack)}\n{ticket_key}: {title}\n"
         f"{MARKS[status].capitalize()} it for ever?",
@@ -182,14 +182,14 @@ def _mark(
     try:
         marked = marking.apply(found)
     except (*AWS_ERRORS, KeyboardInterrupt):
-        remark(f"{ticket_key} may be {status}, and not announced; run it again")
+        print_note(f"{ticket_key} may be {status}, and not announced; run it again")
         raise
     for problem in marked.remarks:
-        remark(problem)
+        print_note(problem)
     try:
         marking.announce(marked, Announcer(stack))
     except BaseException:  # Ctrl-C as well.
-        remark(f"{ticket_key} is {status}, perhaps not announced; run it again")
+        print_note(f"{ticket_key} is {status}, perhaps not announced; run it again")
         raise
     was = f"was {status} already; announced again"
     console().print(f"{ticket_key} {was if marked.was_already else f'is {status}'}")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import NotThereError
-from ticketctl.cli.output import print_json, print_json_line, program, remark
+from ticketctl.cli.output import print_json, print_json_line, print_note, program
 from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.commands.options import Json, JsonLines, Project, TicketKey
 from ticketctl.ledger import HIGHEST
@@ -79,7 +79,7 @@ def list_(
         print_tickets(shown)
     if len(found) > limit:
         more = f"list {project} --limit {limit} --before {shown[-1].number}"
-        remark(f"there are more: {program} {more}")
+        print_note(f"there are more: {program} {more}")
 
 
 @command(

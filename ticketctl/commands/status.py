@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import Status
-from ticketctl.cli.output import print_json, print_line, remark
+from ticketctl.cli.output import print_json, print_line, print_note
 from ticketctl.commands.application import OPERATIONS, command, stack_of
 from ticketctl.commands.options import Json
 
@@ -47,8 +47,8 @@ def status(
         for line in lines_of(found):
             print_line(line)
     if check and found["needs_a_person"]:
-        remark(f"check: not passed: {'; '.join(failed(found))}")
-        raise typer.Exit(Status.FOUND)
+        print_note(f"check: not passed: {'; '.join(failed(found))}")
+        raise typer.Exit(Status.PROBLEM)
     if found["refused"]:
         raise typer.Exit(Status.CLOUD)
 

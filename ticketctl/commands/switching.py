@@ -2,7 +2,7 @@
 
 import typer
 
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import print_note
 from ticketctl.commands.application import OPERATIONS, command, stack_of
 
 
@@ -18,7 +18,7 @@ def stop(ctx: typer.Context) -> None:
     from ticketctl.switching.switching import Switch
 
     stack = stack_of(ctx)
-    remark(place_of(stack))
+    print_note(place_of(stack))
     Switch(stack).stop()
 
 
@@ -33,6 +33,6 @@ def start(ctx: typer.Context) -> None:
     from ticketctl.switching.switching import Switch
 
     stack = stack_of(ctx)
-    remark(place_of(stack))
+    print_note(place_of(stack))
     if status := Switch(stack).start():
         raise typer.Exit(status)

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import counted, print_json, remark
+from ticketctl.cli.output import counted, print_json, print_note
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import OPERATIONS, command, stack_of
 from ticketctl.commands.options import Json, Yes
@@ -72,15 +72,15 @@ def verify(
     with temporary_queue(stack) as queue_url:
         run = Run(stack, queue_url)
         try:
-            remark("sending a ticket again and again until it is announced")
+            print_note("sending a ticket again and again until it is announced")
             if run.probe(first, timeout):
                 tickets = counted(count, "ticket")
-                remark(f"sending {tickets} of {project}, and requests to refuse")
+                print_note(f"sending {tickets} of {project}, and requests to refuse")
                 verdict = run.follow(replace(messages, first=others), timeout)
             else:
                 verdict = run.verdict()
         except BaseException:  # Ctrl-C as well.
-            remark(
+            print_note(
                 f"dead letters of {project} may come to the dead-letter "
                 "queue, one of another project and one that is not JSON too; see: "
                 "ticketctl dead-letters list"
@@ -91,5 +91,5 @@ def verify(
     else:
         print_times(run)
         print_run(run, verdict, is_sample=True)
-        remark(f"the tickets and key records of {project} stay in the tables")
-    raise typer.Exit(Status.OK if verdict.is_clean else Status.FOUND)
+        print_note(f"the tickets and key records of {project} stay in the tables")
+    raise typer.Exit(Status.OK if verdict.is_clean else Status.PROBLEM)

@@ -48,4 +48,4 @@ def watch(
     with suppress(KeyboardInterrupt):
         watch_topic(stack, screen, seconds or math.inf)
     if count and screen.left:
-        raise typer.Exit(Status.FOUND)
+        raise typer.Exit(Status.PROBLEM)

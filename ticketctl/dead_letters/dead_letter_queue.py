@@ -15,9 +15,9 @@ from typing import Final
 
 from ticketctl.aws.aws_errors import AWS_ERRORS, explained
 from ticketctl.aws.queues import MAX_ENTRIES, Receiver, message_counts
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import counted, remark
+from ticketctl.cli.output import counted, print_note
 from ticketctl.dead_letters.dead_letter import DeadLetter
 
 VISIBILITY_SECONDS: Final = 60
@@ -68,7 +68,7 @@ class DeadLetterQueue:
 
 
 @contextmanager
-def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
+def dead_letter_queue(stack: StackAccess) -> Iterator[DeadLetterQueue]:
     """Open the stack's dead-letter queue; its messages are visible again afterwards."""
     url = stack.outputs["DeadLetterQueueUrl"]
     receiver = Receiver(stack.client("sqs"), url, VISIBILITY_SECONDS)
@@ -80,7 +80,7 @@ def dead_letter_queue(stack: System) -> Iterator[DeadLetterQueue]:
 
 
 def _delete_round(
-    stack: System,
+    stack: StackAccess,
     waiting: dict[str, DeadLetter],
     before: Callable[[DeadLetter], object] | None,
 ) -> bool:
@@ -105,7 +105,7 @@ def _delete_round(
 
 
 def delete_dead_letters(
-    stack: System,
+    stack: StackAccess,
     dead_letters: Sequence[DeadLetter],
     before: Callable[[DeadLetter], object] | None = None,
 ) -> int:
@@ -124,7 +124,7 @@ def delete_dead_letters(
             pass
     except BaseException:
         done = len(dead_letters) - len(waiting)
-        remark(f"done: {done}; still dead letters: {len(waiting)}")
+        print_note(f"done: {done}; still dead letters: {len(waiting)}")
         raise
     if waiting:
         raise CloudError(

@@ -15,8 +15,8 @@ from ticket_numbering.contract.attributes import (
 )
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.queues import GROUP_ID, NO_GROUP
-from ticketctl.aws.stack import System
-from ticketctl.cli.output import console, counted, program, remark, utc, visible
+from ticketctl.aws.stack import StackAccess
+from ticketctl.cli.output import console, counted, print_note, program, sanitized, utc
 from ticketctl.cli.pages import docs
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
@@ -39,7 +39,7 @@ _MAX_ATTRIBUTES: Final = 10  # Of a message; SQS quotas.
 
 
 def redrive_selected(
-    stack: System,
+    stack: StackAccess,
     selection: Selection,
     rate: int | None,
     retention_days: int,
@@ -68,7 +68,7 @@ def redrive_selected(
     warn_of_poison(found)
     chosen = "all dead letters" if is_all else counted(len(found), "dead letter")
     counts = Counter(dead_letter.reason for dead_letter in found).most_common()
-    reasons = visible(", ".join(f"{number} {reason}" for reason, number in counts))
+    reasons = sanitized(", ".join(f"{number} {reason}" for reason, number in counts))
     confirm(f"Redrive {chosen}: {reasons}?", yes=yes)
     if is_all:
         if move_all(stack, rate):
@@ -89,7 +89,7 @@ def outlives_its_key(dead_letter: DeadLetter, retention_days: int) -> bool:
         return False
     if first + timedelta(days=retention_days) - _MARGIN > datetime.now(UTC):
         return False
-    remark(
+    print_note(
         f"{dead_letter.message_id}: first sent {utc(first)}, and keys are kept for "
         f"{retention_days} days: it could get a second number, so it stays; see "
         f"{docs()}operations.md#dead-letters"
@@ -98,7 +98,7 @@ def outlives_its_key(dead_letter: DeadLetter, retention_days: int) -> bool:
 
 
 def resend(
-    stack: System, dead_letters: Sequence[DeadLetter], retention_days: int
+    stack: StackAccess, dead_letters: Sequence[DeadLetter], retention_days: int
 ) -> int:
     """Send the successor of each dead letter, then delete the dead letter.
 
@@ -143,7 +143,7 @@ def successor(
     return message
 
 
-def move_all(stack: System, rate: int | None) -> bool:
+def move_all(stack: StackAccess, rate: int | None) -> bool:
     """Let SQS move all dead letters back, and print how to see and to stop it.
 
     The destination is always named: a dead letter that the worker sent has no source
@@ -161,7 +161,7 @@ def move_all(stack: System, rate: int | None) -> bool:
     except ClientError as error:
         if error_code(error) not in _UNKNOWN_OPERATION:
             raise
-        remark("this service moves no messages itself; sending them one by one")
+        print_note("this service moves no messages itself; sending them one by one")
         return False
     console().print(
         f"SQS moves the dead letters now; `{program} status` shows the rest.\n"

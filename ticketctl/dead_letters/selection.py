@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import print_note
 from ticketctl.dead_letters import REASONS
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
@@ -51,7 +51,7 @@ class Selection:
 
 
 def select(
-    stack: System, selection: Selection, limit: int | None = None
+    stack: StackAccess, selection: Selection, limit: int | None = None
 ) -> list[DeadLetter]:
     """Return the selected dead letters, of the first ones if there is a limit.
 
@@ -63,7 +63,7 @@ def select(
         found = list(islice(queue.receive(), limit))
     total = queue.visible + queue.hidden
     if len(found) < min(total, limit or total):
-        remark(f"looked at {queue.seen_of(len(found))}; run it again for more")
+        print_note(f"looked at {queue.seen_of(len(found))}; run it again for more")
     if not selection.ids:
         return list(filter(selection.passes, found))
     named: dict[str, DeadLetter] = {}

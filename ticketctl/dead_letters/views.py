@@ -11,18 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from ticketctl.aws.request_fields import exact_fields
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.output import (
     console,
     counted,
     is_narrow,
     print_json,
+    print_note,
     print_row_narrow,
     print_table_whole,
     printable,
     program,
-    remark,
-    visible,
+    sanitized,
 )
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
@@ -32,7 +32,7 @@ _SHORT_ID: Final = 8
 
 
 def print_list(
-    stack: System, selection: Selection, limit: int, *, as_json: bool
+    stack: StackAccess, selection: Selection, limit: int, *, as_json: bool
 ) -> None:
     """Print the first dead letters that have the project and the reason."""
     with dead_letter_queue(stack) as queue:
@@ -43,7 +43,7 @@ def print_list(
         print_json({"dead_letters": shown, "approximate_total": total})
     elif found or total:
         print_table(console(), found)
-        remark(queue.seen_of(len(found)))
+        print_note(queue.seen_of(len(found)))
     else:
         console().print("the dead-letter queue is empty")
 
@@ -64,7 +64,7 @@ def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:
             str(len(dead_letter.body.encode())),
             dead_letter.explanation,
         )
-        *short, size, reason = map(visible, cells)
+        *short, size, reason = map(sanitized, cells)
         if is_narrow(console):
             print_row_narrow(console, [*short, f"{size} bytes"], reason)
         else:
@@ -90,14 +90,14 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
     lines |= dead_letter.system
     width = max(map(len, lines)) + 2
     for name, value in lines.items():
-        console.print(Text(f"{visible(name):<{width}}{visible(value)}"))
+        console.print(Text(f"{sanitized(name):<{width}}{sanitized(value)}"))
     console.print(Text(f"\nbody\n{printable(laid_out(dead_letter.body))}"))
 
 
 def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
     """Warn of the dead letters that a redrive cannot help: the reason is the body."""
     if poison := sum(found.error_type is not None for found in dead_letters):
-        remark(
+        print_note(
             f"{counted(poison, 'dead letter')} will come back unless the worker has "
             f"changed; for a corrected body: {program} dead-letters edit"
         )

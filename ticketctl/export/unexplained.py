@@ -12,7 +12,7 @@ from typing import Final
 from ticketctl.aws.items import key_record
 from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
 from ticketctl.ledger.agreement import differences
-from ticketctl.ledger.database import Numbers, Read
+from ticketctl.ledger.database import AuditDatabase, Read
 from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.record import KeyRecord
 
@@ -25,7 +25,7 @@ class Unexplained:
     """The records that are left when those of the tickets are taken away."""
 
     reader: TableReader
-    numbers: Numbers
+    numbers: AuditDatabase
     projects: Sequence[str] = ()
     """All if there are none; the table of keys is read whole in either case."""
     count: int = 0

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from ticketctl.aws.aws_errors import is_not_there
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import counted, visible
+from ticketctl.cli.output import counted, sanitized
 from ticketctl.cli.pages import docs
 from ticketctl.failures.cures import CRASH, CURES, OTHERS
 
@@ -82,7 +82,7 @@ def lines_of(failures: Sequence[Failure], hours: int) -> Iterator[str]:
         yield f"these are the last {MOST_LINES:,} lines of more: take fewer --hours"
     for one in failures:
         yield f"{one.error}: {counted(one.lines, 'line')}, last {one.last}{_of(one)}"
-        yield f"  it says: {visible(one.example, _WIDTH)}"
+        yield f"  it says: {sanitized(one.example, _WIDTH)}"
         yield f"  cure: {one.cure}"
 
 
@@ -90,7 +90,7 @@ def _of(failure: Failure) -> str:
     if not failure.projects:
         return ""
     most = failure.projects.most_common(_MOST_NAMED)
-    named = ", ".join(f"{visible(name)} {lines:,}" for name, lines in most)
+    named = ", ".join(f"{sanitized(name)} {lines:,}" for name, lines in most)
     more = len(failure.projects) - len(most)
     return f", of {named}" + f" and {more} more" * (more > 0)
 

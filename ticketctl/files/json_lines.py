@@ -9,7 +9,7 @@ from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import json_object
 from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import program, visible
+from ticketctl.cli.output import program, sanitized
 from ticketctl.files.lines import STANDARD_INPUT, Line, shown_name
 from ticketctl.files.texts import open_texts
 
@@ -44,7 +44,7 @@ def objects(path: str, texts: Iterator[str], taker: str = "") -> Iterator[str]:
         if sum(bool(text.strip()) for text in begin) > 1:
             break
     first, *others = [text.strip() for text in begin if text.strip()] or [""]
-    file = visible(_named(path))
+    file = sanitized(_named(path))
     if problem := _problem_of(first, file, taker, is_only=not others):
         raise InputError(f"{shown_name(path)}: {problem}")
     return chain(begin, texts)
@@ -78,7 +78,7 @@ def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | No
     if not (is_part or lists or first.startswith("[")):
         return None
     wanted = "." if is_part else quote(f".{lists[0] if len(lists) == 1 else ''}[]")
-    command = f"jq -c {visible(wanted)} {file}".strip()
+    command = f"jq -c {sanitized(wanted)} {file}".strip()
     is_within = is_part or len(lists) > 1
     within = " (for a list within an object '.NAME[]')" if is_within else ""
     return f"not a JSON object a line, as this makes it: {command}{within}"

@@ -7,7 +7,7 @@ from typing import Any, Final
 from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import remark, visible
+from ticketctl.cli.output import print_note, sanitized
 
 STANDARD_INPUT: Final = "-"
 
@@ -42,7 +42,7 @@ class Problems:
         """Add a problem."""
         self.number += 1
         if self.number <= MOST_PROBLEMS:
-            remark(f"{shown_name(self.file)}:{line}: {visible(why)}")
+            print_note(f"{shown_name(self.file)}:{line}: {sanitized(why)}")
 
     def end(self, consequence: str = "") -> None:
         """Print how many were not named, and the consequence, if there is one.
@@ -51,7 +51,7 @@ class Problems:
             InputError: There is one, and the file has a problem.
         """
         if self.number > MOST_PROBLEMS:
-            remark(f"and {self.number - MOST_PROBLEMS} more")
+            print_note(f"and {self.number - MOST_PROBLEMS} more")
         if self.number and consequence:
             name = shown_name(self.file)
             raise InputError(f"{name}: bad lines: {self.number}{consequence}")
@@ -59,12 +59,12 @@ class Problems:
 
 def shown_name(path: str) -> str:
     """Return a file's name for remarks."""
-    return "standard input" if path == STANDARD_INPUT else visible(path)
+    return "standard input" if path == STANDARD_INPUT else sanitized(path)
 
 
 def quoted(value: Any) -> str:
     """Return a value or a name of a file for a remark."""
-    return visible(repr(value), _NAME_WIDTH)
+    return sanitized(repr(value), _NAME_WIDTH)
 
 
 def whole(value: Any) -> Any:

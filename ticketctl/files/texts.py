@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import remark
+from ticketctl.cli.output import print_note
 from ticketctl.files.lines import STANDARD_INPUT, shown_name
 
 _UTF_16_MARKS: Final = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
@@ -64,7 +64,9 @@ def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[
             number += 1
         if not text.endswith("\n"):
             name = shown_name(path)
-            remark(f"{name}: the last line has no line break: is the file complete?")
+            print_note(
+                f"{name}: the last line has no line break: is the file complete?"
+            )
     except UnicodeError as error:
         line = number + 1
         if isinstance(error, UnicodeDecodeError):

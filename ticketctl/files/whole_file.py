@@ -22,14 +22,14 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         InputError: The name is taken, or the file cannot be written.
     """
     try:
-        _refuse_taken(path)
+        _reject_taken(path)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with open(descriptor, "wb") as file:  # noqa: PTH123 - no path.
                 yield file
                 file.flush()
                 os.fsync(descriptor)
-            _refuse_taken(path)  # Another command may have been quicker.
+            _reject_taken(path)  # Another command may have been quicker.
             Path(name).rename(path)
         finally:
             with suppress(FileNotFoundError):
@@ -57,6 +57,6 @@ def so_far(save: Path | None, printed: str) -> str:
     return f"{save} is not written" if save else printed
 
 
-def _refuse_taken(path: Path) -> None:
+def _reject_taken(path: Path) -> None:
     if path.exists():
         raise InputError(f"{path} exists; name another file, or remove it")

@@ -23,11 +23,11 @@ from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.cli.output import program
 from ticketctl.importing.lines import ExternalTicket
-from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.ledger.item import Item, ItemKind, Reserved, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings
 from ticketctl.ledger.record import KeyRecord, MalformedRecord, Record
-from ticketctl.ledger.standing import Around
+from ticketctl.ledger.standing import Neighbours
 
 ALREADY: Final = "there already"
 MISSING: Final = "missing"
@@ -49,7 +49,7 @@ class Judge:
     def verdict(
         self,
         ticket: ExternalTicket,
-        around: Around,
+        around: Neighbours,
         record: Record | None,
         *,
         is_seeded: bool,
@@ -78,10 +78,12 @@ class Judge:
         if record and (keyed := [one for one in new if one.idempotency_key]):
             return _key_problem(keyed[0], record)
         kinds = {one.kind for one in new} | {around.hole}
-        if Kind.GAP in kinds:
+        if FindingKind.GAP in kinds:
             return f"it is missing among numbers that were given here; {_RESTORE}"
         is_below_a_number = bool(items)
-        if is_seeded and (Kind.UNFINISHED_SEED in kinds or not is_below_a_number):
+        if is_seeded and (
+            FindingKind.UNFINISHED_SEED in kinds or not is_below_a_number
+        ):
             return "a worker may still take its number: run this again"
         return MISSING
 
@@ -142,7 +144,7 @@ def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _key_problem(finding: Finding, record: KeyRecord) -> str:
     """Return why a key is not the ticket's, by the finding that it would bring."""
-    if finding.kind in {Kind.MISMATCH, Kind.DUPLICATE}:
+    if finding.kind in {FindingKind.MISMATCH, FindingKind.DUPLICATE}:
         return _of_another(record)
     if record.is_erased:
         return f"its text was erased here; {_RESTORE}"

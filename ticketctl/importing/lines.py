@@ -18,7 +18,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.field_types import MAX_NUMBER, timestamp
-from ticket_numbering.contract.json_body import refuse_envelope
+from ticket_numbering.contract.json_body import reject_envelope
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
@@ -150,7 +150,7 @@ def _is_exported(fields: Fields) -> bool:
 def _ticket(line: Line, defaults: Defaults) -> ExternalTicket:
     if line.problem:
         raise InvalidMessageError(line.problem)
-    refuse_envelope(line.fields)
+    reject_envelope(line.fields)
     fields = _placed(line.fields)
     number = _number(fields.pop(NUMBER, None))
     project_id = fields.get("project_id", defaults.project)

@@ -7,20 +7,20 @@ from typing import Final
 from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT
 from ticketctl.aws.items import key_record
 from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import around_each, records_of
 from ticketctl.importing.judging import ALREADY, MISSING, UNRECORDED, Judge
 from ticketctl.importing.lines import ExternalTicket, by_project
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 from ticketctl.ledger.item import Item
 from ticketctl.ledger.record import KeyRecord, Record
-from ticketctl.ledger.standing import Around
+from ticketctl.ledger.standing import Neighbours
 
 _AT_A_TIME: Final = 100
 
 
 @dataclass(frozen=True)
-class Judged:
+class PlannedTicket:
     """A line, what an import would do about it, and the ground of that."""
 
     ticket: ExternalTicket
@@ -47,13 +47,13 @@ class Judged:
 
 
 def judge_all(
-    stack: System,
+    stack: StackAccess,
     judge: Judge,
     tickets: Iterable[ExternalTicket],
     limiter: RateLimiter | None = None,
     *,
     is_seeded: bool = False,
-) -> Iterator[Judged]:
+) -> Iterator[PlannedTicket]:
     """Yield the verdicts on the tickets, each project's lowest number first.
 
     Args:
@@ -79,15 +79,15 @@ def judge_all(
 
 
 def _judged(
-    ticket: ExternalTicket, around: Around, record: Record | None, result: str
-) -> Judged:
+    ticket: ExternalTicket, around: Neighbours, record: Record | None, result: str
+) -> PlannedTicket:
     """Return a verdict, with the items only of a ticket to be written."""
     there, following = around.there, around.there or around.above
     if result != MISSING:
         date = there.fields.get(ASSIGNED_AT) if there else None
         is_other = there is not None and ticket.is_dated and date != ticket.assigned_at
-        return Judged(ticket, result, has_other_time=is_other)
-    is_open = around.hole is Kind.UNFINISHED_SEED
+        return PlannedTicket(ticket, result, has_other_time=is_other)
+    is_open = around.hole is FindingKind.UNFINISHED_SEED
     own = record if isinstance(record, KeyRecord) else None
     end = following.number if following and is_open else 0
-    return Judged(ticket, result, there, own, end)
+    return PlannedTicket(ticket, result, there, own, end)

@@ -6,20 +6,20 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from ticket_numbering.contract.limits import Limits
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import console, counted, program
 from ticketctl.files.lines import Problems
 from ticketctl.importing.judging import MISSING, UNRECORDED
 from ticketctl.importing.lines import NOTHING, ExternalTicket, by_project
-from ticketctl.importing.planning import Judged
+from ticketctl.importing.planning import PlannedTicket
 from ticketctl.importing.writing import REFUSED, WRITTEN
 
 _SMALL_STEP: Final = 100
 """Other systems skip numbers, too: of deleted tickets."""
 
 
-def refuse_beyond(limits: Limits, judged: Sequence[Judged], file: str) -> None:
+def reject_beyond(limits: Limits, judged: Sequence[PlannedTicket], file: str) -> None:
     """Refuse a file with new tickets whose requests the stack does not allow.
 
     Raises:
@@ -32,7 +32,7 @@ def refuse_beyond(limits: Limits, judged: Sequence[Judged], file: str) -> None:
     problems.end(NOTHING)
 
 
-def verify_all(judged: Sequence[Judged]) -> bool:
+def verify_all(judged: Sequence[PlannedTicket]) -> bool:
     """Print the lines that are missing or different; return whether none is."""
     is_right = True
     for one in sorted(judged, key=lambda one: one.ticket.line):
@@ -48,7 +48,7 @@ def verify_all(judged: Sequence[Judged]) -> bool:
     return is_right
 
 
-def plan(stack: System, tickets: Sequence[ExternalTicket]) -> Iterator[str]:
+def plan(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[str]:
     """Describe the effect of an import: each project's numbers, and the dates."""
     projects = by_project(tickets)
     for project, lines in projects.items():
@@ -74,7 +74,7 @@ def plan(stack: System, tickets: Sequence[ExternalTicket]) -> Iterator[str]:
         )
 
 
-def warnings(stack: System, tickets: Sequence[ExternalTicket]) -> Iterator[str]:
+def warnings(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[str]:
     """Warn of a next ticket behind the file's highest."""
     if any(
         last_number(stack, project) <= max(lines)
@@ -86,7 +86,7 @@ def warnings(stack: System, tickets: Sequence[ExternalTicket]) -> Iterator[str]:
         )
 
 
-def counts_of(judged: Sequence[Judged]) -> list[str]:
+def counts_of(judged: Sequence[PlannedTicket]) -> list[str]:
     """Count the lines by what an import does about them, a line for each project."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for one in judged:
@@ -109,7 +109,7 @@ def summary(counts: Counter[str], total: int, refused: int) -> str:
     )
 
 
-def print_refused(judged: Sequence[Judged], file: str) -> int:
+def print_refused(judged: Sequence[PlannedTicket], file: str) -> int:
     """Print the first lines that an import leaves out, and return their count."""
     refused = Problems(file)
     for one in sorted(judged, key=lambda one: one.ticket.line):
@@ -119,7 +119,7 @@ def print_refused(judged: Sequence[Judged], file: str) -> int:
     return refused.number
 
 
-def left_out(judged: Sequence[Judged]) -> Iterator[str]:
+def left_out(judged: Sequence[PlannedTicket]) -> Iterator[str]:
     """Yield lines about what stays as it is, although the file may say otherwise."""
     there = [one for one in judged if not one.is_refused]
     if over := sum(one.result == UNRECORDED for one in there):

@@ -20,14 +20,14 @@ from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.conditions import put_or_check
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import BusyError, InputError
-from ticketctl.cli.output import remark, with_progress
+from ticketctl.cli.output import print_note, with_progress
 from ticketctl.files.lines import Problems
 from ticketctl.importing.judging import ALREADY, UNRECORDED, Judge
 from ticketctl.importing.lines import ExternalTicket
-from ticketctl.importing.planning import Judged, judge_all
+from ticketctl.importing.planning import PlannedTicket, judge_all
 from ticketctl.ledger.sequence import explains_below
 from ticketctl.sequences.seeding import Seed, Seeded
 
@@ -47,12 +47,12 @@ _OF_RECORD: Final = (RECORD_ID, FINGERPRINT)
 class Import:
     """Writes tickets below the last numbers of their projects."""
 
-    stack: System
+    stack: StackAccess
     judge: Judge
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     limiter: RateLimiter | None = None
 
-    def run(self, judged: Sequence[Judged], file: str) -> Counter[str]:
+    def run(self, judged: Sequence[PlannedTicket], file: str) -> Counter[str]:
         """Seed the projects, write what is missing, and return the results.
 
         A line that the plan has as missing is `WRITTEN`, there by now, or `REFUSED`,
@@ -71,12 +71,12 @@ class Import:
                         ticket = one.ticket
                         refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
         except BaseException:  # Ctrl-C as well.
-            remark("not all is imported; run it again, and it goes on")
+            print_note("not all is imported; run it again, and it goes on")
             raise
         refused.end()
         return counts
 
-    def _seed_all(self, judged: Sequence[Judged]) -> Mapping[str, str]:
+    def _seed_all(self, judged: Sequence[PlannedTicket]) -> Mapping[str, str]:
         """Seed the projects; return why some are left out."""
         busy: dict[str, str] = {}
         for project, end in sorted(ends(judged)):
@@ -86,12 +86,12 @@ class Import:
                 busy[project] = str(error)
                 continue
             for given in seeded.given_within if seeded else ():
-                remark(f"{project}-{given} was given by workers meanwhile")
+                print_note(f"{project}-{given} was given by workers meanwhile")
         return busy
 
     def _write_due(
-        self, due: Sequence[Judged], busy: Mapping[str, str]
-    ) -> Iterator[tuple[Judged, str]]:
+        self, due: Sequence[PlannedTicket], busy: Mapping[str, str]
+    ) -> Iterator[tuple[PlannedTicket, str]]:
         """Write lines, several at a time; yield each with its result."""
         free = []
         for one in due:
@@ -105,7 +105,7 @@ class Import:
                 some = [*self.judged(tickets[start : start + _AT_A_TIME])]
                 yield from zip(some, pool.map(self.write, some), strict=True)
 
-    def judged(self, tickets: Iterable[ExternalTicket]) -> Iterator[Judged]:
+    def judged(self, tickets: Iterable[ExternalTicket]) -> Iterator[PlannedTicket]:
         """Judge tickets whose projects are seeded."""
         return judge_all(self.stack, self.judge, tickets, self.limiter, is_seeded=True)
 
@@ -123,7 +123,7 @@ class Import:
         except InputError:
             return None
 
-    def write(self, judged: Judged) -> str:
+    def write(self, judged: PlannedTicket) -> str:
         """Write a ticket as it was judged; return `WRITTEN`, or what it is now.
 
         Where the ground of the verdict is another one by now, it is judged again.
@@ -144,7 +144,7 @@ class Import:
 
         return self.retry.until(attempt, f"{ticket.ticket_key}: others kept writing it")
 
-    def _put(self, judged: Judged) -> bool:
+    def _put(self, judged: PlannedTicket) -> bool:
         """Put a ticket and the record of its key, if both are as they were read."""
         outputs, ticket = self.stack.outputs, judged.ticket
         place, recorded = judged.place, judged.record
@@ -174,7 +174,7 @@ class Import:
         return True
 
 
-def ends(judged: Sequence[Judged]) -> set[tuple[str, int]]:
+def ends(judged: Sequence[PlannedTicket]) -> set[tuple[str, int]]:
     """Return the numbers up to which projects are to be seeded."""
     highest: dict[str, int] = {}
     for one in judged:

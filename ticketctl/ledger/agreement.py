@@ -11,7 +11,7 @@ from ticket_numbering.contract.dynamodb_items import (
     FINGERPRINT,
 )
 from ticketctl.ledger.chain import has_unknown_attributes
-from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.ledger.item import Item, Malformed, Reserved, Ticket
 from ticketctl.ledger.record import KeyRecord
 
@@ -94,14 +94,14 @@ def ticket_problems(
     """
     project_id, number, key = ticket.project_id, ticket.number, ticket.idempotency_key
     if record is None:
-        yield Finding(Kind.TICKET_WITHOUT_KEY, project_id, (number,), key)
+        yield Finding(FindingKind.TICKET_WITHOUT_KEY, project_id, (number,), key)
     elif record.number == number:
         yield from _difference(ticket, record)
     elif isinstance(named, Ticket) and named.idempotency_key == key:
         numbers = min(number, record.number), max(number, record.number)
-        yield Finding(Kind.DUPLICATE, project_id, numbers, key)
+        yield Finding(FindingKind.DUPLICATE, project_id, numbers, key)
     else:
-        yield Finding(Kind.MISMATCH, project_id, (number,), key, record.number)
+        yield Finding(FindingKind.MISMATCH, project_id, (number,), key, record.number)
 
 
 def record_problems(record: KeyRecord, there: Item | None) -> Iterator[Finding]:
@@ -116,9 +116,11 @@ def record_problems(record: KeyRecord, there: Item | None) -> Iterator[Finding]:
         case Ticket(idempotency_key=own) if own == key:
             yield from _difference(there, record)
         case Ticket():
-            yield Finding(Kind.GIVEN_TWICE, project_id, (record.number,), key)
+            yield Finding(FindingKind.GIVEN_TWICE, project_id, (record.number,), key)
         case Reserved() | None:
-            yield Finding(Kind.KEY_WITHOUT_TICKET, project_id, (record.number,), key)
+            yield Finding(
+                FindingKind.KEY_WITHOUT_TICKET, project_id, (record.number,), key
+            )
         case Malformed():
             pass
 
@@ -130,9 +132,9 @@ def _difference(ticket: Ticket, record: KeyRecord) -> Iterator[Finding]:
     """
     if not (differing := differences(ticket, record)):
         return
-    kind, numbers = Kind.DIFFERING, [ticket.number]
+    kind, numbers = FindingKind.DIFFERING, [ticket.number]
     is_unknown = record.is_later or has_unknown_attributes(ticket)
     if differing == [FINGERPRINT] and is_unknown:
-        kind, numbers = Kind.NOT_VERIFIABLE, numbers * 2
+        kind, numbers = FindingKind.NOT_VERIFIABLE, numbers * 2
     key, detail = record.idempotency_key, ", ".join(differing)
     yield Finding(kind, ticket.project_id, tuple(numbers), key, detail=detail)

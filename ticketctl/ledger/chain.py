@@ -16,7 +16,7 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
 )
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 from ticketctl.ledger.item import Ticket
 
 ERASED_TITLE: Final = "erased"
@@ -34,15 +34,15 @@ _EXPLAINED: Final[Mapping[str | None, AbstractSet[str]]] = {
 """The attributes that a chained ticket has with its status; no other brings any."""
 
 
-def chain_problem(ticket: Ticket, before: str) -> Kind | None:
+def chain_problem(ticket: Ticket, before: str) -> FindingKind | None:
     """Return why a ticket's hash is not that of its content and the hash before it."""
     covered = covered_before(ticket, own_commitment(ticket), before)
     if covered is not None:
-        return None if covered == before else Kind.RESTARTED
+        return None if covered == before else FindingKind.RESTARTED
     version, _, _ = ticket.chain.partition(":")
     is_later = bool(ticket.chain) and version != CHAIN_VERSION
     is_unknown = not ticket.is_erased and has_unknown_attributes(ticket)
-    return Kind.NOT_VERIFIABLE if is_later or is_unknown else Kind.CHANGED
+    return FindingKind.NOT_VERIFIABLE if is_later or is_unknown else FindingKind.CHANGED
 
 
 def covered_before(ticket: Ticket, commitment: str | None, before: str) -> str | None:
@@ -92,13 +92,13 @@ def is_uncovered(ticket: Ticket) -> bool:
     return not ticket.fields.keys() <= _EXPLAINED.get(ticket.status, COVERED)
 
 
-def of_erased(ticket: Ticket) -> Iterator[Kind]:
+def of_erased(ticket: Ticket) -> Iterator[FindingKind]:
     """Yield the problem of an erased ticket that has more than it keeps."""
     left = ticket.fields.keys() - KEPT
     if ticket.fields.get("title") != ERASED_TITLE or left & _TEXT:
-        yield Kind.ERASED_WITH_TEXT
+        yield FindingKind.ERASED_WITH_TEXT
     elif left:
-        yield Kind.NOT_VERIFIABLE
+        yield FindingKind.NOT_VERIFIABLE
 
 
 def text_of(ticket: Ticket, name: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from ticket_numbering.contract.dynamodb_items import STATUS, VOIDED
 from ticketctl.ledger.agreement import Shared, of_record, of_ticket
-from ticketctl.ledger.findings import Kind, Range
+from ticketctl.ledger.findings import FindingKind, Range
 from ticketctl.ledger.item import Item, ItemKind, Place, Reserved, Ticket
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.ledger.sequence import guards_a_seed, hole, is_given_here
@@ -95,7 +95,7 @@ class Read(NamedTuple):
     """Whether the chain's check judges its text."""
 
 
-class Numbers:
+class AuditDatabase:
     """A database of its own, which SQLite removes with the process."""
 
     def __init__(self, starts: Mapping[str, int]) -> None:
@@ -148,7 +148,7 @@ class Numbers:
         unmatched = "SELECT project_id, number FROM items WHERE NOT is_matched"
         yield from self._database.execute(unmatched)
 
-    def missing(self, project_id: str) -> Iterator[tuple[Range, Kind | None]]:
+    def missing(self, project_id: str) -> Iterator[tuple[Range, FindingKind | None]]:
         """Yield each missing range, and its kind; None if its neighbours explain it."""
         of_project = self._starts.get(project_id, 0), project_id
         [(has_holes,)] = self._database.execute(_HAS_HOLES, of_project)

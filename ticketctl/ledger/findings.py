@@ -12,7 +12,7 @@ Range = tuple[int, int]
 """The first and the last number."""
 
 
-class Kind(StrEnum):
+class FindingKind(StrEnum):
     """Kinds of findings, as JSON names them."""
 
     GAP = "gap"
@@ -34,78 +34,78 @@ class Kind(StrEnum):
     NO_TICKETS = "project-without-tickets"
 
 
-_LINES: Final[Mapping[Kind, str]] = {
-    Kind.GAP: (
+_LINES: Final[Mapping[FindingKind, str]] = {
+    FindingKind.GAP: (
         "{numbers}: missing; no ticket is ever deleted by the system, so look for "
         "them in a backup of the tickets' table"
     ),
-    Kind.UNFINISHED_SEED: (
+    FindingKind.UNFINISHED_SEED: (
         "{numbers}: missing before an external number, and open to workers: a "
         "seed or an import was interrupted, so run it again: {program} seed {seed}; "
         "if none was, look for them in a backup first"
     ),
-    Kind.DUPLICATE: (
+    FindingKind.DUPLICATE: (
         "{numbers}: tickets of one key, {key}; one request got several numbers: "
         "find out who else writes to the tables, and void all but the ticket in use"
     ),
-    Kind.KEY_WITHOUT_TICKET: (
+    FindingKind.KEY_WITHOUT_TICKET: (
         "{numbers}: named by the key {key}, but there is no such ticket; a repeat of "
         "the request is announced with this number, so keep the key, and put the "
         "ticket back from an export or a backup, or reserve its number"
     ),
-    Kind.GIVEN_TWICE: (
+    FindingKind.GIVEN_TWICE: (
         "{numbers}: named by the key {key}, but the ticket has another key: this one's "
         "was deleted, and its number given again; stop the worker, and decide which of "
         "the two requests keeps it"
     ),
-    Kind.TICKET_WITHOUT_KEY: (
+    FindingKind.TICKET_WITHOUT_KEY: (
         "{numbers}: the ticket's key {key} is not recorded; a repeat of the request "
         "would get a second number, so export and restore the project, which writes "
         "the record (or were keys once kept for a shorter time?)"
     ),
-    Kind.MISMATCH: (
+    FindingKind.MISMATCH: (
         "{numbers}: the ticket's key {key} is recorded for {recorded}; a repeat of the "
         "request is announced with that number: fix the record"
     ),
-    Kind.CHANGED: (
+    FindingKind.CHANGED: (
         "{numbers}: not as the chain says, from the first of them on: the ticket, or "
         "the hash of the one before it, was changed after it was numbered; compare "
         "it with a backup and with its announcement"
     ),
-    Kind.RESTARTED: (
+    FindingKind.RESTARTED: (
         "{numbers}: the chain starts again, although the ticket before has a hash: "
         "that one was put in or put back later, or all from here on was written again"
     ),
-    Kind.MISDATED: (
+    FindingKind.MISDATED: (
         "{numbers}: dated before the ticket before it, or over a day after the ticket "
         "behind it, or in a form that no worker writes; the worker does not do that "
         "while no two clocks differ by more than a day"
     ),
-    Kind.DIFFERING: (
+    FindingKind.DIFFERING: (
         "{numbers}: the ticket and the record of its key {key} differ in {detail}; "
         "compare both with a backup and with the announcement"
     ),
-    Kind.CHAINED_EXTERNAL: (
+    FindingKind.CHAINED_EXTERNAL: (
         "{numbers}: an external ticket has a hash, which only the worker writes: "
         "somebody set `origin`, or copied an item"
     ),
-    Kind.ERASED_WITH_TEXT: (
+    FindingKind.ERASED_WITH_TEXT: (
         "{numbers}: erased, but there is text or salt: erase the ticket again, and "
         "find out who wrote it"
     ),
-    Kind.NOT_VERIFIABLE: (
+    FindingKind.NOT_VERIFIABLE: (
         "{numbers}: this ticketctl cannot verify it: a later release, or another "
         "program, wrote something that it does not know; use the newest ticketctl"
     ),
-    Kind.HEAD: (
+    FindingKind.HEAD: (
         "{numbers}: {detail}, against the head that was kept: what the head covers "
         "was written again, changed or cut off"
     ),
-    Kind.MALFORMED: (
+    FindingKind.MALFORMED: (
         "{key}: the item is not as the system writes it; find out who else writes to "
         "the tables"
     ),
-    Kind.NO_TICKETS: "there is no ticket of this project; is its name right?",
+    FindingKind.NO_TICKETS: "there is no ticket of this project; is its name right?",
 }
 
 _GUARD: Final = (
@@ -116,8 +116,18 @@ _GUARD: Final = (
 """The line of an unfinished seed that has its guard, and not its end."""
 
 RANGES: Final = {
-    *(Kind.GAP, Kind.UNFINISHED_SEED, Kind.CHANGED, Kind.RESTARTED, Kind.MISDATED),
-    *(Kind.CHAINED_EXTERNAL, Kind.ERASED_WITH_TEXT, Kind.NOT_VERIFIABLE),
+    *(
+        FindingKind.GAP,
+        FindingKind.UNFINISHED_SEED,
+        FindingKind.CHANGED,
+        FindingKind.RESTARTED,
+        FindingKind.MISDATED,
+    ),
+    *(
+        FindingKind.CHAINED_EXTERNAL,
+        FindingKind.ERASED_WITH_TEXT,
+        FindingKind.NOT_VERIFIABLE,
+    ),
 }
 """The kinds whose numbers are the first and the last of a range."""
 
@@ -126,7 +136,7 @@ RANGES: Final = {
 class Finding:
     """A deviation from the promise."""
 
-    kind: Kind
+    kind: FindingKind
     project_id: str
     numbers: tuple[int, ...] = ()
     """The tickets' numbers; the first and the last of a range."""
@@ -140,7 +150,9 @@ class Finding:
 
     def __str__(self) -> str:
         """Return the finding and its remedy."""
-        is_guard = self.kind is Kind.UNFINISHED_SEED and self.recorded is not None
+        is_guard = (
+            self.kind is FindingKind.UNFINISHED_SEED and self.recorded is not None
+        )
         end = self.recorded if is_guard else max(self.numbers, default=0) + 1
         said = (_GUARD if is_guard else _LINES[self.kind]).format(
             numbers=self._numbers(),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ticket_numbering.contract.dynamodb_items import FINGERPRINT
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.ledger.agreement import record_problems, ticket_problems
-from ticketctl.ledger.findings import RANGES, Finding, Kind, Range
+from ticketctl.ledger.findings import RANGES, Finding, FindingKind, Range
 from ticketctl.ledger.item import Item, Malformed, Ticket
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.ledger.sequence import SequenceCheck, guards_a_seed, hole
@@ -82,7 +82,7 @@ def judge(window: Window) -> list[Finding]:
 
 def new_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
     """Return the findings that name a number that none of their kind named before."""
-    known: dict[Kind, list[Range]] = defaultdict(list)
+    known: dict[FindingKind, list[Range]] = defaultdict(list)
     items = set[str]()
     for finding in before:
         known[finding.kind] += ranges_of(finding)
@@ -106,7 +106,7 @@ def ranges_of(finding: Finding) -> list[Range]:
 def malformed(item: Malformed) -> Finding:
     """Return the finding about a malformed item of the tickets' table."""
     name = f"the ticket {item.project_id}, {item.fields['number']}"
-    return Finding(Kind.MALFORMED, item.project_id, item=name)
+    return Finding(FindingKind.MALFORMED, item.project_id, item=name)
 
 
 def unfinished(project_id: str, guard: Range, last: int) -> Iterator[Finding]:
@@ -123,7 +123,7 @@ def unfinished(project_id: str, guard: Range, last: int) -> Iterator[Finding]:
     number, end = guard
     if end > last:
         ends = number, number
-        yield Finding(Kind.UNFINISHED_SEED, project_id, ends, recorded=end)
+        yield Finding(FindingKind.UNFINISHED_SEED, project_id, ends, recorded=end)
 
 
 def _of_item(window: Window, item: Item, *, is_judged: bool) -> Iterator[Finding]:

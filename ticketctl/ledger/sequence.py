@@ -10,10 +10,10 @@ from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, CHAIN
 from ticket_numbering.contract.field_types import moment_of
 from ticket_numbering.contract.head import Head
 from ticketctl.ledger.chain import chain_problem, is_uncovered, of_erased, text_of
-from ticketctl.ledger.findings import Kind, Range
+from ticketctl.ledger.findings import FindingKind, Range
 from ticketctl.ledger.item import Item, ItemKind, Ticket
 
-_JUDGED: Final = {Kind.CHANGED, Kind.NOT_VERIFIABLE}
+_JUDGED: Final = {FindingKind.CHANGED, FindingKind.NOT_VERIFIABLE}
 
 
 def explains_below(kind: ItemKind) -> bool:
@@ -75,7 +75,7 @@ def guards_a_seed(kind: ItemKind) -> bool:
     return kind in {ItemKind.GUARD, ItemKind.IMPORTED_GUARD}
 
 
-def hole(below: ItemKind | None, above: ItemKind) -> Kind | None:
+def hole(below: ItemKind | None, above: ItemKind) -> FindingKind | None:
     """Return the finding about numbers that are missing between two items.
 
     Args:
@@ -90,7 +90,7 @@ def hole(below: ItemKind | None, above: ItemKind) -> Kind | None:
     is_open = below is not None and explains_above(below)
     if is_open and (is_external or above is ItemKind.MALFORMED):
         return None
-    return Kind.UNFINISHED_SEED if is_external else Kind.GAP
+    return FindingKind.UNFINISHED_SEED if is_external else FindingKind.GAP
 
 
 @dataclass
@@ -101,7 +101,9 @@ class SequenceCheck:
     """
 
     before: Head = field(default_factory=Head)
-    runs: dict[Kind, list[Range]] = field(default_factory=lambda: defaultdict(list))
+    runs: dict[FindingKind, list[Range]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     """The first and the last number of tickets with a problem, by its kind."""
     unlinked: list[Range] = field(default_factory=list)
     """Tickets right behind a missing one, whose hash theirs may cover; no problem."""
@@ -117,12 +119,12 @@ class SequenceCheck:
             self.is_out_of_order = True
             return False
         is_next = item.number == self.before.number + 1
-        fit: Kind | None = None
+        fit: FindingKind | None = None
         if isinstance(item, Ticket):
             before = self.before if is_next else Head()
             fit = chain_problem(item, before.chain) if CHAIN in item.fields else None
             for kind in problems(item, before, fit):
-                is_unlinked = kind is Kind.CHANGED and not is_next
+                is_unlinked = kind is FindingKind.CHANGED and not is_next
                 runs = self.unlinked if is_unlinked else self.runs[kind]
                 _add(runs, self._place_of(kind, item))
         self.before = item.head
@@ -133,19 +135,19 @@ class SequenceCheck:
         """The count of runs."""
         return sum(map(len, self.runs.values())) + len(self.unlinked)
 
-    def suspects(self) -> Iterator[tuple[Kind, Range]]:
+    def suspects(self) -> Iterator[tuple[FindingKind, Range]]:
         """Yield the runs."""
         for kind, runs in self.runs.items():
             for ends in runs:
                 yield kind, ends
 
-    def _place_of(self, kind: Kind, item: Ticket) -> int:
+    def _place_of(self, kind: FindingKind, item: Ticket) -> int:
         """Return the number that a problem names: the item's, or the one before it.
 
         Of two dates in the wrong order the first is wrong if no worker writes its form,
         or follows a date so far ahead.
         """
-        if kind is not Kind.MISDATED:
+        if kind is not FindingKind.MISDATED:
             return item.number
         date = moment_of(self.before.assigned_at)
         after = moment_of(item.fields.get(ASSIGNED_AT))
@@ -161,7 +163,9 @@ def _add(runs: list[Range], number: int) -> None:
         runs.append((number, number))
 
 
-def problems(ticket: Ticket, before: Head, fit: Kind | None) -> Iterator[Kind]:
+def problems(
+    ticket: Ticket, before: Head, fit: FindingKind | None
+) -> Iterator[FindingKind]:
     """Yield the problems of a ticket behind the item before it.
 
     A date that runs against the one before it is a problem of either ticket. Without an
@@ -177,12 +181,12 @@ def problems(ticket: Ticket, before: Head, fit: Kind | None) -> Iterator[Kind]:
     if CHAIN not in ticket.fields:
         return
     if not is_given_here(ticket.kind):
-        yield Kind.CHAINED_EXTERNAL
+        yield FindingKind.CHAINED_EXTERNAL
     elif is_uncovered(ticket):
-        yield Kind.NOT_VERIFIABLE
+        yield FindingKind.NOT_VERIFIABLE
     # Dates of the one form that the worker writes sort as texts.
     date = text_of(ticket, ASSIGNED_AT)
     if date is not None and date < (before.assigned_at or ""):
-        yield Kind.MISDATED
+        yield FindingKind.MISDATED
     if fit:
         yield fit

@@ -11,20 +11,21 @@ from ticketctl.ledger.chain import (
     has_unknown_attributes,
     own_commitment,
 )
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.sequence import SequenceCheck, hole
 
+_NOT_FITTING: Final = "its hash does not fit its content and the ticket before it"
 _WORDS: Final = {
-    Kind.ERASED_WITH_TEXT: "it is erased, and has text: erase it again",
-    Kind.NOT_VERIFIABLE: "it has what this ticketctl does not know",
-    Kind.CHAINED_EXTERNAL: "its hash does not fit its content and the ticket before it",
-    Kind.CHANGED: "its hash does not fit its content and the ticket before it",
+    FindingKind.ERASED_WITH_TEXT: "it is erased, and has text: erase it again",
+    FindingKind.NOT_VERIFIABLE: "it has what this ticketctl does not know",
+    FindingKind.CHAINED_EXTERNAL: _NOT_FITTING,
+    FindingKind.CHANGED: _NOT_FITTING,
 }
 """Why a ticket with such a finding is not believed; of several the first."""
 
 
-class Around(NamedTuple):
+class Neighbours(NamedTuple):
     """The items around a number."""
 
     below: Item | None
@@ -34,7 +35,7 @@ class Around(NamedTuple):
     """The nearest one above it."""
 
     @property
-    def hole(self) -> Kind | None:
+    def hole(self) -> FindingKind | None:
         """The finding about the numbers between the item below and the next one.
 
         None if nothing is missing there, or the items explain it.
@@ -71,13 +72,15 @@ def problem_of(
     check.follow(ticket)
     before = ticket_key(ticket.project_id, ticket.number - 1)
     if words := _words(check.runs, is_unknown=has_unknown_attributes(ticket)):
-        is_bare = Kind.CHANGED in check.runs and previous == "" and ticket.number > 1
+        is_bare = (
+            FindingKind.CHANGED in check.runs and previous == "" and ticket.number > 1
+        )
         return f"{words}, {before}, which has no hash" if is_bare else words
     if check.unlinked and not is_vouched:
         return f"{before}, the ticket before it, is missing here and in this file"
     return ""
 
 
-def _words(found: Iterable[Kind], *, is_unknown: bool) -> str:
-    kinds = {*found, Kind.NOT_VERIFIABLE} if is_unknown else {*found}
+def _words(found: Iterable[FindingKind], *, is_unknown: bool) -> str:
+    kinds = {*found, FindingKind.NOT_VERIFIABLE} if is_unknown else {*found}
     return next((words for kind, words in _WORDS.items() if kind in kinds), "")

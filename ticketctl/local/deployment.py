@@ -35,7 +35,7 @@ def deploy(
             create a resource.
     """
     document = yaml_parse(template.read_text(encoding="utf-8"))
-    _refuse_unknown(parameters, document)
+    _reject_unknown(parameters, document)
     function = document["Resources"][FUNCTION]["Properties"]
     function["CodeUri"] = f"s3://{_BUCKET}/{_KEY}"
     simplify_alarms(document)
@@ -57,7 +57,7 @@ def simplify_alarms(document: Mapping[str, Any]) -> None:
             resource["Properties"].update(first["Metric"] | watched)
 
 
-def _refuse_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) -> None:
+def _reject_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) -> None:
     """Refuse unknown parameters, as the cloud does and the emulator does not."""
     unknown = parameters.keys() - document.get("Parameters", {}).keys()
     if unknown:

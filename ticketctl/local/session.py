@@ -12,7 +12,7 @@ from rich.text import Text
 from ticketctl.aws.announcements import REFUSED, line_of, read_announcement
 from ticketctl.aws.queues import Received, messages_on
 from ticketctl.aws.topic import subscribe
-from ticketctl.cli.output import console, notes, spinner
+from ticketctl.cli.output import console, spinner, stderr_console
 from ticketctl.local.bridge import bridge, has_bridge
 from ticketctl.local.connection_files import (
     SHELL_FILE,
@@ -75,7 +75,7 @@ class Session:
         with ExitStack() as running:
             # The rows of a terminal are for the messages.
             with spinner("starting") as show:
-                step = show if notes().is_interactive else _step
+                step = show if stderr_console().is_interactive else _step
                 stack = running.enter_context(self.start(_BY_TYPE[fifo], progress=step))
             run = Run(stack, subscribe(stack, "run"), _print_number)
             _step("sending the messages")

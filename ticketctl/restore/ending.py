@@ -26,7 +26,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import serialized
 from ticketctl.aws.retry import RetryPolicy
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket, tickets_above
 from ticketctl.cli.output import program
 from ticketctl.ledger.item import Item
@@ -44,7 +44,7 @@ _LISTED: Final = 1_000
 class End:
     """Reserves the ends of projects."""
 
-    stack: System
+    stack: StackAccess
     database: Database
     terms: Terms
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from ticket_numbering.contract.events import ticket_key
 from ticketctl.ledger.agreement import explains
 from ticketctl.ledger.chain import chain_problem, covered_before, own_commitment
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 from ticketctl.ledger.item import Item, ItemKind, Ticket
 from ticketctl.ledger.sequence import hole
 from ticketctl.restore.comparison import agree, is_tie
@@ -147,5 +147,5 @@ def failing_heads(database: Database, heads: Iterable[KnownHash]) -> Iterator[st
             yield f"{key}: the file has another hash than the head that was kept"
         elif isinstance(own, Ticket):
             fit = chain_problem(own, before.chain if before else "")
-            if fit not in {None, Kind.RESTARTED}:
+            if fit not in {None, FindingKind.RESTARTED}:
                 yield f"{key}: its content does not have the hash that was kept"

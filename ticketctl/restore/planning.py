@@ -11,7 +11,7 @@ from typing import Final
 
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.ledger.agreement import expiry_of
-from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.ledger.item import Item, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings, ranges_of
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
@@ -23,12 +23,17 @@ from ticketctl.ledger.sequence import (
 )
 from ticketctl.restore.database import Database, Slot
 from ticketctl.restore.deeds import Act, Deed, Form, refused
-from ticketctl.restore.verdicts import Known, Verdicts
+from ticketctl.restore.verdicts import Candidate, Verdicts
 
 _AT_A_TIME: Final = 500
-_HOLES: Final = {Kind.GAP, Kind.UNFINISHED_SEED}
+_HOLES: Final = {FindingKind.GAP, FindingKind.UNFINISHED_SEED}
 _OF_CONTENT: Final = {
-    *(Kind.CHANGED, Kind.NOT_VERIFIABLE, Kind.ERASED_WITH_TEXT, Kind.CHAINED_EXTERNAL),
+    *(
+        FindingKind.CHANGED,
+        FindingKind.NOT_VERIFIABLE,
+        FindingKind.ERASED_WITH_TEXT,
+        FindingKind.CHAINED_EXTERNAL,
+    ),
 }
 """Findings about a ticket's content, from which no record is made."""
 
@@ -176,7 +181,7 @@ class Planner:
         database, project_id = self.database, outline.project_id
         key = own.key if isinstance(own, Ticket) else None
         is_next = above is not None and above.number == number + 1
-        known = Known(
+        known = Candidate(
             slot,
             above if is_next else None,
             lower if lower and lower.number == number - 1 else None,

@@ -9,7 +9,7 @@ from ticket_numbering.contract.events import ticket_key
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.worker_state import restoring, worker_state
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import counted, program, remark, with_progress
+from ticketctl.cli.output import counted, print_note, program, with_progress
 from ticketctl.files.lines import Problems
 from ticketctl.ledger.item import Ticket
 from ticketctl.restore.comparison import marks_left
@@ -59,13 +59,13 @@ class Restore:
     def _name(self, outline: Outline, problems: Problems) -> None:
         """Name what is refused; what waits, and another history, once."""
         if why := self._refusal(outline):
-            remark(f"{outline.project_id}: {why}")
+            print_note(f"{outline.project_id}: {why}")
             self.refused += 1
         for line, ticket, why in self.database.refusals(outline.project_id):
             if why not in {WAITS, OTHER}:
                 problems.add(line, f"{ticket}: {why}")
         for why in self._records_left(outline.project_id):
-            remark(why)
+            print_note(why)
             self.refused += 1
 
     def _records_left(self, project_id: str) -> Iterator[str]:
@@ -167,7 +167,7 @@ class Restore:
                 if not due:
                     continue
                 if why := end.reserve(outline):
-                    remark(f"{outline.project_id}: {why}")
+                    print_note(f"{outline.project_id}: {why}")
                     self.refused += due
                     continue
                 text = f"putting {outline.project_id} back"
@@ -175,7 +175,7 @@ class Restore:
                     for number, deed, result in written:
                         self._count(outline, number, deed, result, counts, problems)
         except BaseException:  # Ctrl-C as well.
-            remark("not all is back: do not start the worker, and run it again")
+            print_note("not all is back: do not start the worker, and run it again")
             raise
         problems.end()
         self.refused += problems.number

@@ -31,7 +31,7 @@ from ticketctl.restore.deeds import NOTHING, Act, Deed, Form, Terms, refused
 
 
 @dataclass(frozen=True)
-class Known:
+class Candidate:
     """A number, and what is known around it."""
 
     slot: Slot
@@ -70,7 +70,7 @@ class Verdicts:
 
     terms: Terms
 
-    def deed(self, known: Known) -> Deed:
+    def deed(self, known: Candidate) -> Deed:
         """Return what is done at a number of the file."""
         slot = known.slot
         own, there = slot.own, slot.there
@@ -88,7 +88,7 @@ class Verdicts:
             return self._recording(known, there)  # It is external there already.
         return deed
 
-    def _recording(self, known: Known, there: Item) -> Deed:
+    def _recording(self, known: Candidate, there: Item) -> Deed:
         """Decide about the record of an item that is there and stays."""
         if not isinstance(there, Ticket):
             return self._lost_record(known, there.chain, NOTHING)
@@ -100,7 +100,7 @@ class Verdicts:
             case None:
                 return self._record_made(known, there)
 
-    def _record_there(self, known: Known, there: Ticket, record: KeyRecord) -> Deed:
+    def _record_there(self, known: Candidate, there: Ticket, record: KeyRecord) -> Deed:
         if record.number != there.number:
             is_over = self.record_of(there) is None or known.is_whole
             return NOTHING if is_over else _taken(there, record.number)
@@ -108,7 +108,7 @@ class Verdicts:
         is_older = differences(there, record) == [FINGERPRINT] and there.is_erased
         return Deed(act=Act.PUT, record=record.erased()) if is_older else NOTHING
 
-    def _record_made(self, known: Known, there: Ticket) -> Deed:
+    def _record_made(self, known: Candidate, there: Ticket) -> Deed:
         made = self.record_of(there)
         if made is None:
             return NOTHING
@@ -119,7 +119,7 @@ class Verdicts:
             return refused(why)
         return Deed(act=Act.PUT, record=made, is_made=True)
 
-    def _reserved(self, known: Known, own: Reserved) -> Deed:
+    def _reserved(self, known: Candidate, own: Reserved) -> Deed:
         """Decide about a reserved number; one with a hash has lost its ticket."""
         is_recorded = any(
             record.fields.get(CHAIN) == own.chain for record in known.naming
@@ -131,7 +131,7 @@ class Verdicts:
         deed = Deed(Form.WHOLE, is_witnessed=is_ground)
         return self._lost_record(known, own.chain, deed)
 
-    def _lost_record(self, known: Known, chain: str, deed: Deed) -> Deed:
+    def _lost_record(self, known: Candidate, chain: str, deed: Deed) -> Deed:
         """Return a deed with the file's record of a lost ticket, if it goes back."""
         for record in known.own_records:
             if is_over(record):
@@ -143,7 +143,7 @@ class Verdicts:
             return replace(deed, act=Act.PUT, record=record.fields)
         return deed
 
-    def _ticket(self, known: Known, own: Ticket) -> Deed:
+    def _ticket(self, known: Candidate, own: Ticket) -> Deed:
         """Decide about a ticket that is missing, or whose place gives way."""
         for record in known.naming:
             if record.key != own.key:
@@ -162,7 +162,7 @@ class Verdicts:
             case None:
                 return self._rival(known, own) or self._unrecorded(known, own)
 
-    def _unrecorded(self, known: Known, own: Ticket) -> Deed:
+    def _unrecorded(self, known: Candidate, own: Ticket) -> Deed:
         """Decide about a missing ticket whose key has no record."""
         deed = self._formed(known, own, is_recorded=False)
         if deed.why or max(known.others, default=0) > own.number:
@@ -174,7 +174,7 @@ class Verdicts:
             return replace(deed, act=Act.PUT, record=made, is_made=True)
         return deed
 
-    def _recorded(self, known: Known, own: Ticket, record: KeyRecord) -> Deed:
+    def _recorded(self, known: Candidate, own: Ticket, record: KeyRecord) -> Deed:
         """Decide about a ticket whose key's record names its number."""
         if record.is_later:
             return refused(
@@ -204,7 +204,7 @@ class Verdicts:
             return replace(deed, act=Act.PUT, record=record.erased())
         return replace(deed, form=form, act=Act.CHECK)
 
-    def _better(self, known: Known, own: Ticket, record: KeyRecord) -> Deed:
+    def _better(self, known: Candidate, own: Ticket, record: KeyRecord) -> Deed:
         """Decide about a ticket that an earlier restore put there without its hash."""
         deed, made = self._formed(known, own, is_recorded=False), self.record_of(own)
         if deed.form is not Form.WHOLE or made is None:
@@ -213,7 +213,7 @@ class Verdicts:
             made[EXPIRES_AT] = expires
         return replace(deed, act=Act.PUT, record=made)
 
-    def _formed(self, known: Known, own: Ticket, *, is_recorded: bool) -> Deed:
+    def _formed(self, known: Candidate, own: Ticket, *, is_recorded: bool) -> Deed:
         """Return the form in which a ticket goes back, and whether the next vouches."""
         if known.is_whole or not is_given_here(own.kind):
             return Deed(Form.WHOLE)
@@ -231,7 +231,7 @@ class Verdicts:
             return Deed(Form.WHOLE, is_witnessed=not (is_recorded or is_kept))
         return Deed(Form.EXTERNAL)
 
-    def _rival(self, known: Known, ticket: Ticket) -> Deed | None:
+    def _rival(self, known: Candidate, ticket: Ticket) -> Deed | None:
         """Return the refusal of a key without a record that another number has, too."""
         if not known.others or known.is_whole or self.record_of(ticket) is None:
             return None

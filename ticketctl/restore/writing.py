@@ -21,7 +21,7 @@ from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.conditions import put_or_check
 from ticketctl.aws.items import key_record, serialized
 from ticketctl.aws.retry import RetryPolicy
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import around_each
 from ticketctl.ledger.item import Item, Ticket
@@ -73,7 +73,7 @@ class Block:
 class Writer:
     """Writes what is due, block by block."""
 
-    stack: System
+    stack: StackAccess
     database: Database
     planner: Planner
     file: Saved

@@ -10,7 +10,7 @@ from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import remark, visible
+from ticketctl.cli.output import print_note, sanitized
 from ticketctl.files.derived_keys import DerivedKeys
 from ticketctl.files.lines import Line, Problems, shown_name
 from ticketctl.send.spool import Spool
@@ -94,8 +94,8 @@ def check_file(file: str, lines: Iterable[Line], check: Check, spool: Spool) -> 
     if not (spool or problems.number):
         raise InputError(f"{shown_name(file)}: holds no ticket")
     if check.keys and check.keys.are_used:
-        prefix = visible(check.keys.prefix)
-        remark(
+        prefix = sanitized(check.keys.prefix)
+        print_note(
             f"keys made from {prefix}; another file of that name or prefix shares them"
         )
     return problems.number

@@ -13,14 +13,14 @@ from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.aws_errors import AWS_ERRORS, is_no_answer
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import Request, Sender
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import (
     console,
-    notes,
     print_json_line,
-    remark,
-    visible,
+    print_note,
+    sanitized,
+    stderr_console,
     with_progress,
 )
 from ticketctl.send.waiting import Answer, wait_for_numbers
@@ -34,7 +34,7 @@ _IN_FLIGHT: Final = 8
 class Delivery:
     """A delivery of requests, and its progress."""
 
-    stack: System
+    stack: StackAccess
     as_json: bool = False
     timeout: float | None = None
     """Seconds without a new answer until it gives up; None: do not wait."""
@@ -62,7 +62,9 @@ class Delivery:
                 answered += 1
         except KeyboardInterrupt:
             same = "command" if self.is_file else "request, with its --key,"
-            remark(f"answered: {answered} of {number}; the same {same} goes on safely")
+            print_note(
+                f"answered: {answered} of {number}; the same {same} goes on safely"
+            )
             raise
 
     def _send(self, requests: Iterable[Request], number: int) -> None:
@@ -89,7 +91,7 @@ class Delivery:
             if self.is_file:
                 is_all = self.sent == number
                 rest = "" if is_all else "; the same command goes on safely"
-                remark(f"messages sent: {self.sent} of {number}{rest}")
+                print_note(f"messages sent: {self.sent} of {number}{rest}")
 
     def _add(self, request: Request) -> None:
         if not request.message_id:
@@ -97,7 +99,7 @@ class Delivery:
                 self._name_key(request)
             else:
                 place = f"line {request.line}: " if self.is_file else ""
-                remark(f"{place}not sent: {visible(request.refusal)}")
+                print_note(f"{place}not sent: {sanitized(request.refusal)}")
             self.status = Status.CLOUD
             return
         self.sent += 1
@@ -117,24 +119,26 @@ class Delivery:
                 }
             )
         elif not self.is_file:
-            out = notes() if waits else console()
+            out = stderr_console() if waits else console()
             out.print(f"sent with the idempotency key {key}", markup=False)
 
     def _name_key(self, request: Request) -> None:
         """Name the key of a message that may be on the queue."""
         key = str(request.fields.get("idempotency_key"))
         if self.is_file:
-            known = f"with the idempotency key {visible(key)}"
-            remark(f"line {request.line}: it may be sent, {known}")
+            known = f"with the idempotency key {sanitized(key)}"
+            print_note(f"line {request.line}: it may be sent, {known}")
         else:
-            remark(f"it may be sent; the same with --key {quote(key)} goes on safely")
+            print_note(
+                f"it may be sent; the same with --key {quote(key)} goes on safely"
+            )
 
     def _print_answer(self, answer: Answer) -> None:
         ticket = answer.ticket
         if answer.problem:
             name = f"{ticket.project_id} {ticket.idempotency_key}"
-            remark(f"{name}: {answer.problem}")
-            self.status = self.status or Status.FOUND
+            print_note(f"{name}: {answer.problem}")
+            self.status = self.status or Status.PROBLEM
             return
         key = ticket_key(ticket.project_id, answer.number)
         if self.as_json:
@@ -149,5 +153,5 @@ class Delivery:
                 }
             )
             return
-        title = visible(ticket.title, _TITLE_WIDTH)
+        title = sanitized(ticket.title, _TITLE_WIDTH)
         console().print(f"{key}  {ticket.idempotency_key}  {title}", markup=False)

@@ -16,7 +16,7 @@ from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import MAX_KEYS, TableReader
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import program
@@ -37,7 +37,7 @@ class Answer:
 
 
 def wait_for_numbers(
-    stack: System,
+    stack: StackAccess,
     tickets: Iterable[CreateTicket],
     timeout: float,
     clock: Callable[[], float],
@@ -72,7 +72,7 @@ def wait_for_numbers(
 class _Waiting:
     """The requests that have no answer yet."""
 
-    stack: System
+    stack: StackAccess
     reader: TableReader
     missing: dict[RequestKey, CreateTicket] = field(default_factory=dict)
 

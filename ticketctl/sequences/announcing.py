@@ -13,7 +13,7 @@ from ticket_numbering.contract.mark_events import TicketMarked
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.topic import events_at_a_time, publish
 from ticketctl.ledger.item import Ticket
 
@@ -27,7 +27,7 @@ _DEFAULT_PRIORITY: Final = CreateTicket.model_fields["priority"].default
 class Announcer:
     """Publishes to the topic of a stack."""
 
-    stack: System
+    stack: StackAccess
     limiter: RateLimiter = field(default_factory=RateLimiter)
     """Of events a second."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
@@ -69,7 +69,7 @@ class Announcer:
 
 
 def envelope_of(
-    stack: System,
+    stack: StackAccess,
     kind: type[TicketEvent],
     ticket: Ticket,
     *,

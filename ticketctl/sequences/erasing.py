@@ -15,7 +15,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticketctl.aws.conditions import put_or_check
 from ticketctl.aws.items import key_record
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.ledger.chain import (
@@ -30,7 +30,7 @@ from ticketctl.ledger.record import KeyRecord, MalformedRecord
 
 
 def erase(
-    stack: System, found: Ticket, marks: Mapping[str, str]
+    stack: StackAccess, found: Ticket, marks: Mapping[str, str]
 ) -> tuple[Ticket, list[str]]:
     """Erase a ticket, and the fingerprint in the record of its key.
 
@@ -71,7 +71,7 @@ _OF_RECORD: Final = (NUMBER,)
 """The attributes that must be as they were found."""
 
 
-def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str]]:
+def _record_of(stack: StackAccess, found: Ticket) -> tuple[KeyRecord | None, list[str]]:
     """Return the record of the ticket's key, or why it is left alone.
 
     A transaction reads it: a ticket can be seen before the record written with it.
@@ -91,7 +91,7 @@ def _record_of(stack: System, found: Ticket) -> tuple[KeyRecord | None, list[str
 
 
 def _commitment(
-    stack: System, found: Ticket, record: KeyRecord | None
+    stack: StackAccess, found: Ticket, record: KeyRecord | None
 ) -> tuple[str | None, str]:
     """Return the commitment to the ticket's text, and its problem; "" without one."""
     own = own_commitment(found)

@@ -20,10 +20,10 @@ from ticket_numbering.contract.mark_events import MAX_REASON, TicketErased, Tick
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import plain, serialized, timestamp_now
 from ticketctl.aws.retry import FORESTALLED, RetryPolicy
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.cli.output import program, visible
+from ticketctl.cli.output import program, sanitized
 from ticketctl.ledger.item import MARKS, Item, Malformed, Reserved, Ticket
 from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
@@ -46,7 +46,7 @@ class Marked:
 class Marking:
     """A status that a caller sets for a reason, and a ticket keeps for ever."""
 
-    stack: System
+    stack: StackAccess
     status: str
     reason: str
     caller: str
@@ -87,9 +87,8 @@ class Marking:
             raise _not_announceable(key) from error
         recorded, time = marked.fields[REASONS[status]], marked.fields[TIMES[status]]
         if recorded != self.reason:
-            raise InputError(
-                f"{key} was {status} at {time} for another reason: {visible(recorded)}"
-            )
+            other = f"for another reason: {sanitized(recorded)}"
+            raise InputError(f"{key} was {status} at {time} {other}")
         return found, marks
 
     def apply(self, found: Item) -> Marked:
@@ -143,7 +142,7 @@ class Marking:
         return envelope_of(self.stack, kind, marked, replayed=replayed)
 
 
-def void(stack: System, found: Ticket, marks: Mapping[str, str]) -> Ticket:
+def void(stack: StackAccess, found: Ticket, marks: Mapping[str, str]) -> Ticket:
     """Void a ticket that has no status; all that it has stays."""
     answer = stack.client("dynamodb").update_item(
         TableName=stack.outputs["TicketsTableName"],

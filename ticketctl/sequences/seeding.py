@@ -28,7 +28,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import serialized, timestamp_now
 from ticketctl.aws.retry import FORESTALLED, RetryPolicy
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket, last_number, tickets_above, tickets_below
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.sequence import ends_a_seed, guards_a_seed, is_given_here
@@ -50,7 +50,7 @@ class Seeded:
 class Seed:
     """A seed of the external numbers up to `last`."""
 
-    stack: System
+    stack: StackAccess
     project_id: str
     last: int
     caller: str
@@ -152,7 +152,9 @@ class Seed:
         return True
 
 
-def given_between(stack: System, project_id: str, low: int, high: int) -> Iterator[int]:
+def given_between(
+    stack: StackAccess, project_id: str, low: int, high: int
+) -> Iterator[int]:
     """Yield the numbers between the two that workers gave.
 
     A Query may see half of a block: the numbers before a ticket were given, too.

@@ -9,7 +9,7 @@ from shlex import quote
 from ticket_numbering.contract.dynamodb_items import record_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import key_record
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import program
@@ -18,7 +18,7 @@ from ticketctl.ledger.item import Item
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
 
 
-def find_ticket(stack: System, project_id: str, number: int) -> Item:
+def find_ticket(stack: StackAccess, project_id: str, number: int) -> Item:
     """Return a ticket.
 
     Raises:
@@ -34,14 +34,14 @@ def find_ticket(stack: System, project_id: str, number: int) -> Item:
 
 
 def latest_tickets(
-    stack: System, project_id: str, limit: int, before: int | None
+    stack: StackAccess, project_id: str, limit: int, before: int | None
 ) -> list[Item]:
     """Return a project's latest tickets, newest first, and one more than the limit."""
     found = tickets_below(stack, project_id, before or HIGHEST + 1, page=limit + 1)
     return [*islice(found, limit + 1)]
 
 
-def find_request(stack: System, key: RequestKey) -> tuple[KeyRecord, Item]:
+def find_request(stack: StackAccess, key: RequestKey) -> tuple[KeyRecord, Item]:
     """Return the record of a request, and its ticket.
 
     Raises:

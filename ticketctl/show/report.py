@@ -21,7 +21,7 @@ from ticketctl.cli.output import (
     print_row_narrow,
     print_table_whole,
     printable,
-    visible,
+    sanitized,
 )
 from ticketctl.ledger.item import Item
 
@@ -43,14 +43,14 @@ def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> No
     Those that only prove something are left out without `evidence`.
     """
     out = console()
-    out.print(Text(visible(title), style="bold"))
+    out.print(Text(sanitized(title), style="bold"))
     shown = json_values(fields)
     if not evidence:
         shown = {name: shown[name] for name in shown if name not in _EVIDENCE}
     others = sorted(shown.keys() - {*_FIRST, *_LAST})
     for name in (*_FIRST, *others, *_LAST):
         if name in shown:
-            label = visible(name)
+            label = sanitized(name)
             for line in _lines(shown[name]):
                 out.print(Text(f"{label:<{_WIDTH}} {line}".rstrip()))
                 label = ""
@@ -63,7 +63,7 @@ def print_tickets(tickets: Iterable[Item]) -> None:
         label = name.replace("_", " ")
         table.add_column(label, no_wrap=name != "title", overflow="fold")
     for ticket in tickets:
-        texts = {name: visible(str(ticket.fields.get(name, ""))) for name in names}
+        texts = {name: sanitized(str(ticket.fields.get(name, ""))) for name in names}
         if is_narrow(console()):
             title = texts.pop("title")
             print_row_narrow(console(), texts.values(), title)

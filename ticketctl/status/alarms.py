@@ -6,8 +6,8 @@ The template decides how many there are: the stack names those that it created.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ticketctl.aws.stack import System
-from ticketctl.cli.output import utc, visible
+from ticketctl.aws.stack import StackAccess
+from ticketctl.cli.output import sanitized, utc
 
 MISSING: Final = "MISSING"
 """The state of an alarm that the stack created and somebody has deleted."""
@@ -19,7 +19,7 @@ _MAX_NAMED: Final = 2
 """Alarms without data that are named; JSON has them all."""
 
 
-def alarms_of(stack: System, created: Mapping[str, str]) -> list[dict[str, Any]]:
+def alarms_of(stack: StackAccess, created: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return each alarm that the stack created, whether it is still there or not.
 
     `created` has their names, by those in the template.
@@ -35,7 +35,7 @@ def alarms_of(stack: System, created: Mapping[str, str]) -> list[dict[str, Any]]
     ]
 
 
-def addresses_of(stack: System, topic_arns: Sequence[str]) -> list[dict[str, Any]]:
+def addresses_of(stack: StackAccess, topic_arns: Sequence[str]) -> list[dict[str, Any]]:
     """Return the subscriptions to the stack's own alarm topic."""
     pages = stack.client("sns").get_paginator("list_subscriptions_by_topic")
     return [
@@ -53,7 +53,7 @@ def addresses_of(stack: System, topic_arns: Sequence[str]) -> list[dict[str, Any
 def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each alarm that is on, and for those that could not sound."""
     for alarm in alarms:
-        name, reason = alarm["name"], visible(alarm["reason"], _REASON_WIDTH)
+        name, reason = alarm["name"], sanitized(alarm["reason"], _REASON_WIDTH)
         if alarm["state"] == MISSING:
             yield f"{name} is missing: it was deleted"
         elif alarm["state"] == "ALARM":
@@ -96,7 +96,7 @@ def address_problems(
         yield "nobody subscribes to the alarm topic: AlarmEmail gets no alarm"
     for one in addresses or ():
         if not one["confirmed"]:
-            address = visible(one["address"], _REASON_WIDTH)
+            address = sanitized(one["address"], _REASON_WIDTH)
             yield f"{address} has not confirmed its subscription: it gets no alarm"
 
 

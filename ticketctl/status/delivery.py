@@ -6,11 +6,11 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import is_not_there
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.worker_state import DISABLED, ENABLED, WorkerState
 
 
-def aliases_of(stack: System, arns: Iterable[str]) -> list[dict[str, Any]]:
+def aliases_of(stack: StackAccess, arns: Iterable[str]) -> list[dict[str, Any]]:
     """Return the version of each alias, and the weights of others in a canary."""
     get = stack.client("lambda").get_alias
     names = [arn.rpartition(":")[2] for arn in arns]

@@ -18,7 +18,7 @@ from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_ref
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
 from ticketctl.aws.worker_state import Source, known_state
-from ticketctl.cli.output import counted, program, utc, visible
+from ticketctl.cli.output import counted, program, sanitized, utc
 from ticketctl.cli.pages import docs
 from ticketctl.status.alarms import (
     address_problems,
@@ -72,7 +72,7 @@ class Questions:
             elif not (isinstance(error, ClientError) and is_refused(error)):
                 raise
             does = "does not answer" if service in self.silent else "refuses"
-            why = visible(str(explained(error)), _REFUSAL_WIDTH)
+            why = sanitized(str(explained(error)), _REFUSAL_WIDTH)
             line = f"unknown, because {service} {does}: {why}"
             if line not in self.refused:
                 self.refused.append(line)

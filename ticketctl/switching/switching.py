@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import error_code, is_refused
 from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.worker_state import (
     DISABLED,
     ENABLED,
@@ -23,7 +23,7 @@ from ticketctl.aws.worker_state import (
     worker_state,
 )
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, counted, remark
+from ticketctl.cli.output import console, counted, print_note
 
 TAG: Final = "ticketctl:stopped"
 _EVERY_SECONDS: Final = 5.0
@@ -40,7 +40,7 @@ _OFF: Final = {DISABLED, "Disabling"}
 class Switch:
     """Stops or starts the worker of a stack."""
 
-    stack: System
+    stack: StackAccess
     sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     said: str = ""
     """The last remark on the progress."""
@@ -60,7 +60,9 @@ class Switch:
         except BaseException:  # Ctrl-C as well.
             disabled = sum(one.state == DISABLED for one in sources)
             far = f"{disabled} of {counted(len(sources), 'mapping')} disabled"
-            remark(f"the worker is not stopped: {far}; run it again, and it goes on")
+            print_note(
+                f"the worker is not stopped: {far}; run it again, and it goes on"
+            )
             raise
         names = ", ".join(one.queue_name for one in state.sources)
         of = f": {counted(len(state.sources), 'mapping')}, of {names}" if names else ""
@@ -71,7 +73,7 @@ class Switch:
         sources = self._state().sources
         if not sources:
             console().print("nothing feeds the worker: it has no event source mapping")
-            return Status.FOUND
+            return Status.PROBLEM
         tags = {one.id: self._tags(one) for one in sources}
         if any(RESTORING in one for one in tags.values()):
             raise InputError(_UNFINISHED)
@@ -83,18 +85,18 @@ class Switch:
                 console().print(f"started: the mapping of {source.queue_name}")
         except BaseException:  # Ctrl-C as well.
             far = f"{len(started)} of {counted(len(own), 'mapping')}"
-            remark(f"started: {far}; run it again, and it goes on")
+            print_note(f"started: {far}; run it again, and it goes on")
             raise
         left = [one for one in self._state().sources if one.state in _OFF]
         for source in left:
-            remark(
+            print_note(
                 f"{source.state}, and not by `stop`: the mapping of "
                 f"{source.queue_name}; this starts it: aws lambda "
                 f"update-event-source-mapping --uuid {source.id} --enabled"
             )
         if not (started or left):
             console().print("the worker runs already")
-        return Status.FOUND if left and not started else Status.OK
+        return Status.PROBLEM if left and not started else Status.OK
 
     def _enabled(self, ids: Sequence[str]) -> Iterator[Source]:
         """Enable mappings, and yield each when it is."""
@@ -135,7 +137,9 @@ class Switch:
         except ClientError as error:
             if not is_refused(error):
                 raise
-            remark(f"`start` will not know the mapping of {source.queue_name}: {error}")
+            print_note(
+                f"`start` will not know the mapping of {source.queue_name}: {error}"
+            )
 
     def _tags(self, source: Source) -> Container[str]:
         tags: Container[str] = self.stack.client("lambda").list_tags(
@@ -146,4 +150,4 @@ class Switch:
     def _say(self, progress: str) -> None:
         if progress != self.said:
             self.said = progress
-            remark(progress)
+            print_note(progress)

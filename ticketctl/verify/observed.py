@@ -14,9 +14,9 @@ from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.announcements import ASSIGNED, REFUSED, Announcement
 from ticketctl.aws.queues import Received
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import tickets_above
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,12 @@ class Project:
     """Every attribute, by number."""
 
     @classmethod
-    def read(cls, stack: System, audit: ProjectAudit) -> "Project":
+    def read(cls, stack: StackAccess, audit: ProjectAudit) -> "Project":
         """Read the tickets of a project that was audited; it may rightly have none."""
         tickets = tickets_above(stack, audit.project_id, 0)
-        found = (one for one in audit.findings if one.kind is not Kind.NO_TICKETS)
+        found = (
+            one for one in audit.findings if one.kind is not FindingKind.NO_TICKETS
+        )
         fields = {ticket.number: ticket.fields for ticket in tickets}
         return cls(replace(audit, findings=tuple(found)), fields)
 

@@ -8,7 +8,7 @@ from rich.text import Text
 from ticket_numbering.contract.attributes import ERROR_MESSAGE, ERROR_TYPE
 from ticketctl.audit.report import print_projects
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
-from ticketctl.cli.output import console, counted, print_line, visible
+from ticketctl.cli.output import console, counted, print_line, sanitized
 from ticketctl.verify.run import Run
 from ticketctl.verify.verdict import Verdict
 
@@ -26,7 +26,7 @@ def print_run(run: Run, verdict: Verdict, *, is_sample: bool) -> None:
         _print_bad(run, verdict, is_meant=is_sample and is_clean)
     print_projects([project.audit for project in observed.projects])
     for problem in (*verdict.missing, *verdict.wrong):
-        print_line(visible(problem), "red")
+        print_line(sanitized(problem), "red")
     if is_clean:
         what = "numbers 1 to n, one a key, announced as stored; bad messages answered"
         print_line(f"checked: {what}", "dim")
@@ -111,6 +111,6 @@ def _print_bad(run: Run, verdict: Verdict, *, is_meant: bool) -> None:
                 reason = f"{letter.attributes.get(ERROR_TYPE, 'no reason')}: {reason}"
         if reason:
             style = "yellow" if is_meant else "bold red"
-            line = Text.assemble((f"{outcome:<11}", style), f"  {visible(reason)}")
-            body = Text(f"\n{'':<12} {visible(message.body, _BODY_WIDTH)}", "dim")
+            line = Text.assemble((f"{outcome:<11}", style), f"  {sanitized(reason)}")
+            body = Text(f"\n{'':<12} {sanitized(message.body, _BODY_WIDTH)}", "dim")
             console().print(line if is_meant else line + body)

@@ -11,7 +11,7 @@ from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.announcements import ASSIGNED, Announcement, read_announcement
 from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take
 from ticketctl.aws.sender import send
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
 from ticketctl.verify.sample import Messages
@@ -28,7 +28,7 @@ _PROBE_SECONDS: Final = 5
 class Run:
     """A run: the messages sent, and their outcomes so far."""
 
-    stack: System
+    stack: StackAccess
     queue_url: str
     """A queue that subscribes to the topic."""
     on_message: Callable[[Received], None] = lambda _: None

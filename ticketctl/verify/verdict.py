@@ -13,7 +13,7 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.contract.events import AssignedTicket, ticket_key
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
-from ticketctl.cli.output import visible
+from ticketctl.cli.output import sanitized
 from ticketctl.verify.observed import Observed, Sent, ticket_keys
 
 _BODY_WIDTH: Final = 60
@@ -143,7 +143,7 @@ class _Judging:
         for source, letters in self.letters.items():
             for letter in letters:
                 if source not in sent:
-                    body = visible(letter.body, _BODY_WIDTH)
+                    body = sanitized(letter.body, _BODY_WIDTH)
                     yield f"dead letter of no message that was sent: {body}"
                     continue
                 expected, shown = self._error_of(sent[source]), _shown(sent[source])
@@ -194,4 +194,4 @@ class _Judging:
 
 
 def _shown(message: Sent) -> str:
-    return visible(message.body, _BODY_WIDTH)
+    return sanitized(message.body, _BODY_WIDTH)

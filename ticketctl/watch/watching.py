@@ -17,10 +17,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from ticketctl.aws.announcements import Announcement, line_of, read_announcement
 from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_not_there, is_refused
 from ticketctl.aws.queues import Received, take
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.topic import create_queue, subscribe_queue
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import console, print_json_line, remark, visible
+from ticketctl.cli.output import console, print_json_line, print_note, sanitized
 
 _MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.
 
@@ -55,14 +55,14 @@ class Screen:
             print_json_line({"not_an_announcement": message.body})
 
 
-def watch_topic(stack: System, screen: Screen, seconds: float = math.inf) -> None:
+def watch_topic(stack: StackAccess, screen: Screen, seconds: float = math.inf) -> None:
     """Show announcements, up to the number of lines; the first may be missed.
 
     Raises:
         CloudError: The temporary queue is gone.
     """
     with temporary_queue(stack) as queue_url:
-        remark(
+        print_note(
             "watching; a new subscription may miss the first seconds; Ctrl-C ends it"
         )
         deadline = time.monotonic() + seconds
@@ -89,7 +89,7 @@ _USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 
 
 @contextmanager
-def temporary_queue(stack: System) -> Iterator[str]:
+def temporary_queue(stack: StackAccess) -> Iterator[str]:
     """Subscribe a temporary queue and yield its URL.
 
     Its name has the time of its creation. If the watch is killed or cut off, a later
@@ -133,17 +133,17 @@ def _remove_at_end(
     try:
         remove()
     except AWS_ERRORS:
-        remark(f"left behind; this removes it: {by_hand}")
+        print_note(f"left behind; this removes it: {by_hand}")
         if not isinstance(failure, AWS_ERRORS):
             raise
 
 
-def name_start(stack: System) -> str:
+def name_start(stack: StackAccess) -> str:
     """Return the common start of the names of the stack's temporary queues."""
     return f"{stack.name[: _MAX_NAME - _LONGEST_END]}-watch-"
 
 
-def remove_leftovers(stack: System, now: float) -> None:
+def remove_leftovers(stack: StackAccess, now: float) -> None:
     """Remove the stack's temporary queues and subscriptions that are over a day old.
 
     A failure does not end the watch.
@@ -160,21 +160,21 @@ def remove_leftovers(stack: System, now: float) -> None:
                 if _is_old(stack, queue_url.rpartition("/")[2], now):
                     _delete_queue(stack, queue_url)
     except (BotoCoreError, ClientError) as error:
-        why = visible(str(explained(error)))
-        remark(f"leftover queues are not removed: {why}")
+        why = sanitized(str(explained(error)))
+        print_note(f"leftover queues are not removed: {why}")
 
 
-def _is_old(stack: System, queue_name: str, now: float) -> bool:
+def _is_old(stack: StackAccess, queue_name: str, now: float) -> bool:
     ours = re.escape(name_start(stack)) + r"(\d{10})-[0-9a-f]{8}(\.fifo)?"
     found = re.fullmatch(ours, queue_name)
     return found is not None and int(found[1]) + MAX_AGE_SECONDS < now
 
 
-def _unsubscribe(stack: System, subscription_arn: str) -> None:
+def _unsubscribe(stack: StackAccess, subscription_arn: str) -> None:
     _remove(stack.client("sns").unsubscribe, SubscriptionArn=subscription_arn)
 
 
-def _delete_queue(stack: System, queue_url: str) -> None:
+def _delete_queue(stack: StackAccess, queue_url: str) -> None:
     _remove(stack.client("sqs").delete_queue, QueueUrl=queue_url)
 
 

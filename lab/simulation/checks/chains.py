@@ -19,7 +19,7 @@ from simulation.aws.items import Address, Item
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.history import actor
 from simulation.checks.monitor import Monitor
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 
 VERIFIER: Final[Mapping[str, Any]] = runpy.run_path(
     str(Path(__file__).parents[3] / "docs" / "examples" / "verify.py")
@@ -79,7 +79,9 @@ class Chains:
         if head:
             is_shown = head in self.shown[actor(), project]
             if before is None or ("origin" in before and not is_shown):
-                broken(Check.ATTEMPT, f"{project}-{head + 1} was tried after no head")
+                broken(
+                    Invariant.ATTEMPT, f"{project}-{head + 1} was tried after no head"
+                )
         self._check_link(ticket, before or {"number": head})
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
@@ -104,7 +106,8 @@ class Chains:
     def _check_new(self, ticket: Ticket, record: Ticket) -> None:
         if ticket.get("chain") != record.get("chain"):
             broken(
-                Check.RECORD_CHAIN, f"{_name(ticket)} has another chain in its record"
+                Invariant.RECORD_CHAIN,
+                f"{_name(ticket)} has another chain in its record",
             )
         head = ticket["number"] - 1
         before = self.tickets.get((ticket["project_id"], head), {"number": head})
@@ -119,19 +122,19 @@ class Chains:
             Whether its date runs back, as it may if two clocks differ too much.
         """
         if "chain" not in ticket:
-            broken(Check.CHAIN, f"{_name(ticket)} has no chain")
+            broken(Invariant.CHAIN, f"{_name(ticket)} has no chain")
         date = ticket["assigned_at"]
         if not DATE.fullmatch(date):
-            broken(Check.DATE, f"{_name(ticket)} has the date {date}")
+            broken(Invariant.DATE, f"{_name(ticket)} has the date {date}")
         found = {*VERIFIER["problems"](ticket, before)}
         if CHAIN_PROBLEMS & found:
-            broken(Check.CHAIN, f"the chain of {_name(ticket)} does not fit")
+            broken(Invariant.CHAIN, f"the chain of {_name(ticket)} does not fit")
         if DATE_PROBLEM not in found:
             return False
         last = datetime.fromisoformat(before["assigned_at"])
         distance = last - datetime.fromisoformat(date)
         if min(distance, self.clocks_differ) <= A_DAY:
-            broken(Check.DATE, f"{_name(ticket)} is dated before its predecessor")
+            broken(Invariant.DATE, f"{_name(ticket)} is dated before its predecessor")
         return True
 
     def announced(self, event: Any) -> None:
@@ -139,7 +142,9 @@ class Chains:
         data = event["data"]
         ticket = self.tickets.get((data["project_id"], data["number"]), {})
         if self.monitor.has_key_records and data.get("chain") != ticket.get("chain"):
-            broken(Check.ANNOUNCED_CHAIN, f"{event['id']} was announced with another")
+            broken(
+                Invariant.ANNOUNCED_CHAIN, f"{event['id']} was announced with another"
+            )
 
 
 def _plain(item: Item) -> Ticket:

@@ -5,7 +5,7 @@ from typing import Final
 
 from simulation.aws.messages import Message, reason_of
 from simulation.checks.monitor import FULL, Monitor
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from ticket_numbering.contract.attributes import SOURCE_MESSAGE_ID
 
 SHOWN: Final = 120
@@ -21,7 +21,9 @@ class Fates:
     def deleted(self, message: Message) -> None:
         """See a message before it is deleted from the queue."""
         if not (self.monitor.is_answered(message) or self._is_parked(message)):
-            broken(Check.DELETED_EARLY, f"{message.id} was deleted before it was done")
+            broken(
+                Invariant.DELETED_EARLY, f"{message.id} was deleted before it was done"
+            )
 
     def _is_parked(self, message: Message) -> bool:
         return any(
@@ -34,7 +36,7 @@ class Fates:
     def finish(self) -> None:
         """Check what became of the messages when nothing is left to do."""
         if self.monitor.queue.messages:
-            broken(Check.QUEUE_AT_END, "the queue never drained")
+            broken(Invariant.QUEUE_AT_END, "the queue never drained")
         self._check_lost()
         for message in self.monitor.dead_letters.messages.values():
             self._check_dead_letter(message)
@@ -50,17 +52,17 @@ class Fates:
         }
         for body in monitor.sent:  # A number that was never announced is not done.
             if not monitor.is_done(body) and body not in parked:
-                broken(Check.LOST, f"lost: {body[:SHOWN]}")
+                broken(Invariant.LOST, f"lost: {body[:SHOWN]}")
 
     def _check_dead_letter(self, message: Message) -> None:
         if reason_of(message):
             if self.monitor.is_valid(message.body):
                 broken(
-                    Check.VALID_DEAD_LETTER,
+                    Invariant.VALID_DEAD_LETTER,
                     f"dead-lettered, but valid: {message.body[:SHOWN]}",
                 )
         elif message.receives < self.monitor.queue.max_receives:
             broken(
-                Check.DEAD_LETTER_WITHOUT_REASON,
+                Invariant.DEAD_LETTER_WITHOUT_REASON,
                 f"in the dead-letter queue without a reason: {message.id}",
             )

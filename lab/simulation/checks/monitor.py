@@ -11,7 +11,7 @@ from simulation.aws.messages import Message
 from simulation.aws.queues import Queue
 from simulation.aws.tables import TICKETS
 from simulation.aws.topics import Topic
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from simulation.scenarios.requests import OPTIONAL, Request, RequestId, canonical, parse
 
 FOREIGN: Final = "of_the_next_version"
@@ -70,40 +70,44 @@ class Monitor:
         for project, new in numbers.items():
             self._check_sequence(project, sorted(new))
         if self.has_key_records and self.recorded != self._numbers():
-            broken(Check.TABLES_APART, "a ticket and the record of its key went apart")
+            broken(
+                Invariant.TABLES_APART, "a ticket and the record of its key went apart"
+            )
 
     def _see_deletion(self, project: str, number: int) -> None:
         if self.forbids_deletion:
-            broken(Check.DELETED, f"{project}-{number} was deleted")
+            broken(Invariant.DELETED, f"{project}-{number} was deleted")
         self.last[project] = number - 1
 
     def _see_ticket(self, project: str, number: int, item: Item) -> None:
         if number in self.issued[project]:
-            broken(Check.GIVEN_TWICE, f"{project}-{number} was given twice")
+            broken(Invariant.GIVEN_TWICE, f"{project}-{number} was given twice")
         self.issued[project].add(number)
         request = project, plain(item["idempotency_key"])
         if request in self.numbered:
-            broken(Check.SECOND_NUMBER, f"{request} has two numbers")
+            broken(Invariant.SECOND_NUMBER, f"{request} has two numbers")
         if request not in self.wanted:
-            broken(Check.UNREQUESTED, f"{request} was never requested")
+            broken(Invariant.UNREQUESTED, f"{request} was never requested")
         ticket = {
             name: plain(value) for name, value in item.items() if name not in ADDED
         }
         content = canonical({**OPTIONAL, **ticket})
         if content not in self.wanted[request]:
-            broken(Check.CONTENT, f"{project}-{number} differs from its request")
+            broken(Invariant.CONTENT, f"{project}-{number} differs from its request")
         self.numbered[request] = number, content
 
     def _see_key(self, item: Item) -> None:
         request, number = _numbered(item)
         if request in self.recorded:
-            broken(Check.RECORD_OVERWRITTEN, f"the record of {request} was overwritten")
+            broken(
+                Invariant.RECORD_OVERWRITTEN, f"the record of {request} was overwritten"
+            )
         self.recorded[request] = number
 
     def _check_sequence(self, project: str, new: list[int]) -> None:
         first = self.last[project] + 1
         if new != list(range(first, first + len(new))):
-            broken(Check.ORDER, f"{project}: {new} was committed after {first - 1}")
+            broken(Invariant.ORDER, f"{project}: {new} was committed after {first - 1}")
         self.last[project] = new[-1]
 
     def _numbers(self) -> dict[RequestId, int]:
@@ -119,14 +123,16 @@ class Monitor:
         number, content = self.numbered.get(request, (None, ""))
         if number is None or event["id"] != f"{request[0]}-{number}":
             broken(
-                Check.ANNOUNCED_EARLY,
+                Invariant.ANNOUNCED_EARLY,
                 f"{event['id']} was announced before it was committed",
             )
         asked = json.loads(content)
         due = {name: asked[name] for name in COPIED_FIELDS} | {"number": number}
         data = {name: event["data"].get(name) for name in due}
         if data != due:
-            broken(Check.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}")
+            broken(
+                Invariant.ANNOUNCED_CONTENT, f"{event['id']} was announced as {data}"
+            )
 
     def is_answered(self, message: Message) -> bool:
         """Return whether its number, or its refusal at its cap, is announced."""
@@ -154,7 +160,8 @@ class Monitor:
         for event_id, events in self.topic.published.items():
             if len({self.words(event) for event in events}) > 1:
                 broken(
-                    Check.REPEAT_CONTENT, f"{event_id} was announced in different words"
+                    Invariant.REPEAT_CONTENT,
+                    f"{event_id} was announced in different words",
                 )
         if self.forbids_deletion:
             self._check_tables(items)
@@ -166,7 +173,7 @@ class Monitor:
     def _check_tables(self, items: Mapping[str, list[Item]]) -> None:
         """Check that everything decided was written."""
         if dict(map(_numbered, items[TICKETS])) != self._numbers():
-            broken(Check.TABLES_AT_END, "the table differs from the decisions")
+            broken(Invariant.TABLES_AT_END, "the table differs from the decisions")
 
 
 def _numbered(item: Item) -> tuple[RequestId, int]:

@@ -12,7 +12,7 @@ from simulation.aws.messages import Message
 from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.history import History, actor
 from simulation.checks.monitor import Monitor
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from ticket_numbering.contract.dynamodb_items import key_of_id
 
 PUBLISH: Final = "publish_batch"
@@ -42,7 +42,7 @@ class Caps:
                 and request.id == (project, key)
                 and request.content == content
             ):
-                broken(Check.CAP, f"{project}-{number} is above its request's cap")
+                broken(Invariant.CAP, f"{project}-{number} is above its request's cap")
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Neighbours:
                 continue
             if message.id in failed or not monitor.is_answered(message):
                 broken(
-                    Check.WAITED_FOR_NEIGHBOUR,
+                    Invariant.WAITED_FOR_NEIGHBOUR,
                     f"{message.id} had to wait without contention",
                 )
             self.deliveries += 1
@@ -111,7 +111,7 @@ class _Invocation:
         waited = not self.in_flight and time > self.last_answer
         if waited and self.unsent and not self.has_failed:
             broken(
-                Check.WAITED_FOR_BACKOFF,
+                Invariant.WAITED_FOR_BACKOFF,
                 f"{min(self.unsent)} waited for another project's backoff",
             )
         self.in_flight += 1
@@ -150,9 +150,9 @@ def check_costs(history: History, bound: int, units: float) -> None:
     for (process, project), attempts in history.most_attempts().items():
         if attempts > bound:
             broken(
-                Check.ATTEMPTS,
+                Invariant.ATTEMPTS,
                 f"{process} tried {attempts} times in {project}, not {bound}",
             )
     due = history.units_due()
     if units > due:
-        broken(Check.WRITE_UNITS, f"{units} units written, at most {due} due")
+        broken(Invariant.WRITE_UNITS, f"{units} units written, at most {due} due")

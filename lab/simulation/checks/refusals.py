@@ -10,7 +10,7 @@ from typing import Any, Final
 from simulation.aws.messages import Message, code_of, reason_of
 from simulation.checks.history import History, actor, caller
 from simulation.checks.monitor import FULL, Monitor
-from simulation.checks.violations import Check, broken
+from simulation.checks.violations import Invariant, broken
 from simulation.scenarios.requests import (
     Fault,
     Request,
@@ -69,7 +69,7 @@ class Refusals:
         self._check_reason(event["id"], data["error_type"], message)
         expected = fault_of(message.body) or TRUE_OF_VALID.get(data["error_type"])
         if (data["field"], data["reason"]) != expected:
-            broken(Check.REFUSAL_CODE, f"{event['id']}: not because of {expected}")
+            broken(Invariant.REFUSAL_CODE, f"{event['id']}: not because of {expected}")
         self.monitor.refusals[message.id].add(data["error_type"])
 
     def _message(self, message_id: str) -> Message:
@@ -81,14 +81,14 @@ class Refusals:
         request = self.monitor.sent[message.body]
         if error_type not in {FULL, MISMATCH}:
             if request is not None:
-                broken(Check.REFUSAL_REASON, f"{event_id}: the message is valid")
+                broken(Invariant.REFUSAL_REASON, f"{event_id}: the message is valid")
             return
         if request is None:
-            broken(Check.REFUSAL_REASON, f"{event_id}: the message is invalid")
+            broken(Invariant.REFUSAL_REASON, f"{event_id}: the message is invalid")
         number, content = self.monitor.numbered.get(request.id, (None, ""))
         is_same = content == request.content
         if error_type == MISMATCH and (number is None or is_same):
-            broken(Check.REFUSAL_REASON, f"{event_id}: no other ticket has the key")
+            broken(Invariant.REFUSAL_REASON, f"{event_id}: no other ticket has the key")
         if error_type == FULL:
             project, _ = request.id
             given = self.below_seeds.get(
@@ -97,7 +97,8 @@ class Refusals:
             self.at_caps.append((request, given))
             if self.monitor.last[request.id[0]] < request.cap:
                 broken(
-                    Check.REFUSED_BELOW_CAP, f"refused below its cap: {message.body}"
+                    Invariant.REFUSED_BELOW_CAP,
+                    f"refused below its cap: {message.body}",
                 )
             self._check_number(request, given)
 
@@ -110,7 +111,7 @@ class Refusals:
         if reason is not None:
             expected = fault_of(letter.body) or TRUE_OF_VALID.get(reason, ("", ""))
             if code_of(letter) != expected[1]:
-                broken(Check.REFUSAL_CODE, f"dead letter, not of {expected}")
+                broken(Invariant.REFUSAL_CODE, f"dead letter, not of {expected}")
         if reason is None or not monitor.has_key_records or key_of(letter.body) is None:
             return
         message_id = letter.attributes[SOURCE_MESSAGE_ID]["StringValue"]
@@ -122,7 +123,7 @@ class Refusals:
         announced = monitor.refusals[message_id]
         if receives <= ANNOUNCED_DELIVERIES and reason not in announced:
             broken(
-                Check.DEAD_LETTER_BEFORE_EVENT,
+                Invariant.DEAD_LETTER_BEFORE_EVENT,
                 f"{message_id} was dead-lettered before its event",
             )
 
@@ -142,7 +143,7 @@ class Refusals:
             return
         if number not in self.monitor.below_seeds(request.id[0]) - given:
             broken(
-                Check.REFUSED_AND_NUMBERED,
+                Invariant.REFUSED_AND_NUMBERED,
                 f"refused, but has number {number}: {request.id}",
             )
         self.contradicted.add(f"{request.id[0]}-{number}")
@@ -168,7 +169,8 @@ def check_order(monitor: Monitor, at_caps: list[Request]) -> None:
         if number is not None and number <= first[project, key].cap:
             if number < last.get(project, 0):
                 broken(
-                    Check.OVERTAKEN, f"{project}-{number} was overtaken on a FIFO queue"
+                    Invariant.OVERTAKEN,
+                    f"{project}-{number} was overtaken on a FIFO queue",
                 )
             last[project] = number
 
@@ -183,6 +185,6 @@ def check_poison_last(history: History) -> None:
             entries = detail[0]["PublishBatchRequestEntries"]
             if any("replayed" in entry["MessageAttributes"] for entry in entries):
                 broken(
-                    Check.POISON_BEFORE_NUMBERS,
+                    Invariant.POISON_BEFORE_NUMBERS,
                     f"{process} announced a number after poison",
                 )

@@ -4,7 +4,7 @@ from enum import Enum, auto
 from typing import NoReturn
 
 
-class Check(Enum):
+class Invariant(Enum):
     """What a history can break; a test names who breaks each of them first."""
 
     # Numbers.
@@ -68,7 +68,7 @@ class Check(Enum):
 class Violation(BaseException):
     """A promise was broken; no worker may catch it."""
 
-    def __init__(self, check: Check, detail: str) -> None:
+    def __init__(self, check: Invariant, detail: str) -> None:
         super().__init__(check, detail)
         self.check = check
 
@@ -77,6 +77,6 @@ class Violation(BaseException):
         return str(self.args[1])
 
 
-def broken(check: Check, detail: str) -> NoReturn:
+def broken(check: Invariant, detail: str) -> NoReturn:
     """End the history."""
     raise Violation(check, detail)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from simulation.checks.violations import Check
+from simulation.checks.violations import Invariant
 from simulation.known_bad import adapters, allocation, chains, lines, samples, workers
 from simulation.world.execution_environment import (
     SHIPPED,
@@ -13,12 +13,12 @@ from simulation.world.execution_environment import (
 )
 
 
-def _with(name: str, breaks: Check | None = None, **parts: Any) -> Algorithm:
+def _with(name: str, breaks: Invariant | None = None, **parts: Any) -> Algorithm:
     """Return the shipped algorithm but for these parts."""
     return Algorithm(name, partial(ExecutionEnvironment.handler, **parts), breaks)
 
 
-def _by_record(name: str, breaks: Check, number: samples.Number) -> Algorithm:
+def _by_record(name: str, breaks: Invariant, number: samples.Number) -> Algorithm:
     build = partial(samples.RecordByRecord, number=number)
     return Algorithm(name, build, breaks, has_key_records=False)
 
@@ -26,149 +26,159 @@ def _by_record(name: str, breaks: Check, number: samples.Number) -> Algorithm:
 KNOWN_BAD: Final[Sequence[Algorithm]] = (
     _with(
         "increment on any cancellation",
-        Check.ATTEMPT,
+        Invariant.ATTEMPT,
         decide=allocation.increment_on_any_cancellation,
     ),
     _with(
         "increment by the block's length",
-        Check.CHAIN,
+        Invariant.CHAIN,
         decide=allocation.increment_by_block_length,
     ),
     _with(
         "a collision is taken for progress",
-        Check.ATTEMPTS,
+        Invariant.ATTEMPTS,
         allocator=partial(allocation.Uncached, kind=allocation.StartsOver),
     ),
     Algorithm(
         "a number cached from a block only tried",
         allocation.caching_what_it_tries,
-        Check.ATTEMPT,
+        Invariant.ATTEMPT,
     ),
     _with(
-        "one cached number for all projects", Check.ATTEMPT, cache=allocation.OneForAll
+        "one cached number for all projects",
+        Invariant.ATTEMPT,
+        cache=allocation.OneForAll,
     ),
-    _with("a cache without the chain", Check.CHAIN, cache=chains.CacheWithoutChain),
-    _with("a cache without the date", Check.DATE, cache=chains.CacheWithoutDate),
+    _with("a cache without the chain", Invariant.CHAIN, cache=chains.CacheWithoutChain),
+    _with("a cache without the date", Invariant.DATE, cache=chains.CacheWithoutDate),
     _with(
         "a tried block's chain past a taken run",
-        Check.CHAIN,
+        Invariant.CHAIN,
         decide=chains.own_chain_past_a_run,
     ),
     _with(
-        "the chain of a run's first ticket", Check.CHAIN, decide=chains.first_of_a_run
+        "the chain of a run's first ticket",
+        Invariant.CHAIN,
+        decide=chains.first_of_a_run,
     ),
     _with(
         "a tried block's chain after a replay",
-        Check.CHAIN,
+        Invariant.CHAIN,
         decide=chains.tried_chain_after_a_replay,
     ),
-    _with("a fresh number with a stale chain", Check.CHAIN, store=chains.StaleChains),
-    _with("the worker's own clock", Check.DATE, allocator=chains.OwnClock),
+    _with(
+        "a fresh number with a stale chain", Invariant.CHAIN, store=chains.StaleChains
+    ),
+    _with("the worker's own clock", Invariant.DATE, allocator=chains.OwnClock),
     _by_record(
-        "the textbook loop: query, put, plus one", Check.SECOND_NUMBER, samples.textbook
+        "the textbook loop: query, put, plus one",
+        Invariant.SECOND_NUMBER,
+        samples.textbook,
     ),
     _by_record(
-        "a three-step idempotency wrapper", Check.SECOND_NUMBER, samples.three_steps
+        "a three-step idempotency wrapper", Invariant.SECOND_NUMBER, samples.three_steps
     ),
     _with(
         "a replay is not announced",
-        Check.DELETED_EARLY,
+        Invariant.DELETED_EARLY,
         publisher=partial(adapters.Announcing, change=adapters.new_ones),
     ),
     Algorithm(
-        "the message id as key", adapters.keyed_by_message_id, Check.SECOND_NUMBER
+        "the message id as key", adapters.keyed_by_message_id, Invariant.SECOND_NUMBER
     ),
     Algorithm(
         "deleted before it is sent to the dead-letter queue",
         adapters.deleting_too_early,
-        Check.DELETED_EARLY,
+        Invariant.DELETED_EARLY,
     ),
     Algorithm(
-        "`Failed` is ignored", adapters.ignoring_failed_entries, Check.DELETED_EARLY
+        "`Failed` is ignored", adapters.ignoring_failed_entries, Invariant.DELETED_EARLY
     ),
     _with(
         "unforeseen failures are deleted",
-        Check.DELETED_EARLY,
+        Invariant.DELETED_EARLY,
         worker=workers.DeletesUnforeseen,
     ),
     Algorithm(
         "a ticket is put without a condition",
         adapters.putting_without_condition,
-        Check.GIVEN_TWICE,
+        Invariant.GIVEN_TWICE,
     ),
-    _with("a cap is ignored", Check.CAP, allocator=allocation.IgnoresCaps),
+    _with("a cap is ignored", Invariant.CAP, allocator=allocation.IgnoresCaps),
     _with(
         "a cap is refused without reading its key",
-        Check.REFUSED_AND_NUMBERED,
+        Invariant.REFUSED_AND_NUMBERED,
         store=adapters.RefusesUnseen,
     ),
     _with(
         "a cap is refused on a half-seen block",
-        Check.REFUSED_AND_NUMBERED,
+        Invariant.REFUSED_AND_NUMBERED,
         store=adapters.RefusesHalfSeen,
     ),
     _with(
         "a cap is refused by its place in a block",
-        Check.REFUSED_BELOW_CAP,
+        Invariant.REFUSED_BELOW_CAP,
         allocator=partial(allocation.Uncached, kind=allocation.ByPlace),
     ),
     _with(
         "a refusal holds its group",
-        Check.WAITED_FOR_NEIGHBOUR,
+        Invariant.WAITED_FOR_NEIGHBOUR,
         worker=workers.HoldsGroups,
     ),
     _with(
         "a rival comes after the others",
-        Check.OVERTAKEN,
+        Invariant.OVERTAKEN,
         allocator=partial(allocation.Uncached, kind=allocation.LateRivals),
     ),
     _with(
         "poison is sent before the numbers",
-        Check.POISON_BEFORE_NUMBERS,
+        Invariant.POISON_BEFORE_NUMBERS,
         worker=workers.PoisonFirst,
     ),
     _with(
         "numbers are announced at the end only",
-        Check.WAITED_FOR_BACKOFF,
+        Invariant.WAITED_FOR_BACKOFF,
         turns=workers.AnnouncesLast,
     ),
     _with(
         "the thread that ends does not look",
-        Check.WAITED_FOR_BACKOFF,
+        Invariant.WAITED_FOR_BACKOFF,
         turns=workers.EndsUnseen,
     ),
     _with(
         "poison is dead-lettered without its event",
-        Check.DEAD_LETTER_BEFORE_EVENT,
+        Invariant.DEAD_LETTER_BEFORE_EVENT,
         publisher=partial(adapters.Announcing, change=adapters.all_but_poison),
     ),
     _with(
         "an announcement without the chain",
-        Check.ANNOUNCED_CHAIN,
+        Invariant.ANNOUNCED_CHAIN,
         publisher=partial(adapters.Announcing, change=chains.without_chains),
     ),
     Algorithm(
         "a key's record without the chain",
         chains.recording_no_chain,
-        Check.RECORD_CHAIN,
+        Invariant.RECORD_CHAIN,
     ),
     _with(
         "poison is announced and not dead-lettered",
-        Check.DELETED_EARLY,
+        Invariant.DELETED_EARLY,
         dead_letters=adapters.NoDeadLetters(),
     ),
     Algorithm(
         "the newest ticket gets deleted",
         adapters.deleting_the_top,
-        Check.GIVEN_TWICE,
+        Invariant.GIVEN_TWICE,
         has_key_records=False,
         deletes_tickets=True,
     ),
-    _with("a place in line is taken for a number", Check.CHAIN, line=lines.numbering),
+    _with(
+        "a place in line is taken for a number", Invariant.CHAIN, line=lines.numbering
+    ),
     Algorithm(
         "a replay found beside a conflict is not announced",
         allocation.leaving_replays_to_the_holder,
-        Check.DELETED_EARLY,
+        Invariant.DELETED_EARLY,
     ),
 )
 

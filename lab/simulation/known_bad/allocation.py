@@ -13,7 +13,7 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import NextStep, next_step
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason
 from ticket_numbering.contract.envelope import Envelope
@@ -43,19 +43,19 @@ def increment_by_block_length(block: Block, slots: Slots, attempts: int) -> Next
 class Uncached(Allocator):
     """Allocates without a cached number, in one way or another."""
 
-    kind: type[Allocation] = Allocation
+    kind: type[Progress] = Progress
 
-    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Progress:
         """Return the allocation."""
         return self.kind(project_id, list(requests))
 
 
-class LateRivals(Allocation):
+class LateRivals(Progress):
     """Refuses at a cap after all others are numbered, also where a rival waits."""
 
     def refusable(self, next_number: int) -> list[CreateTicket]:
         """Return the requests, once no request of any key accepts the number."""
-        refusable = Allocation.refusable(self, next_number)
+        refusable = Progress.refusable(self, next_number)
         firsts = {one.key: one for one in reversed(self.pending)}.values()
         return [] if any(one.accepts(next_number) for one in firsts) else refusable
 
@@ -63,13 +63,13 @@ class LateRivals(Allocation):
 class IgnoresCaps(Allocator):
     """Numbers every request, in spite of its cap."""
 
-    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Progress:
         """Return the allocation of requests without caps."""
         uncapped = [one.model_copy(update={"max_number": None}) for one in requests]
         return Allocator.start(self, project_id, uncapped)
 
 
-class ByPlace(Allocation):
+class ByPlace(Progress):
     """Refuses a capped request by the number that it would get in its block."""
 
     def refusable(self, next_number: int) -> list[CreateTicket]:
@@ -79,13 +79,13 @@ class ByPlace(Allocation):
         return full[:MAX_KEYS_PER_READ]
 
 
-class StartsOver(Allocation):
+class StartsOver(Progress):
     """Takes a collision for progress, and so attempts without a bound."""
 
     def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block; after a collision it is the first attempt."""
         self.attempts = 1 if self.collisions else self.attempts
-        return Allocation.block(self, head, now, salt)
+        return Progress.block(self, head, now, salt)
 
 
 def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:

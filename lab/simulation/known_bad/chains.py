@@ -14,7 +14,7 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.allocation import Allocator
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import NextStep, next_step
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketNumberAssigned
@@ -78,18 +78,18 @@ class StaleChains(DynamoDBTicketStore):
         return replace(head, chain=first)
 
 
-class DatesByItsClock(Allocation):
+class DatesByItsClock(Progress):
     """Dates each ticket by the worker's clock alone."""
 
     def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
         """Return the next block without reading the last date."""
-        return Allocation.block(self, replace(head, assigned_at=None), now, salt)
+        return Progress.block(self, replace(head, assigned_at=None), now, salt)
 
 
 class OwnClock(Allocator):
     """Allocates by its own clock."""
 
-    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Progress:
         """Return the allocation."""
         cached = self.cache.head(project_id, self.now())
         return DatesByItsClock(project_id, list(requests), cached)

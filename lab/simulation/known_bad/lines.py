@@ -8,7 +8,7 @@ from simulation.aws.errors import ServiceError
 from simulation.engine.choices import Choices, one_of
 from simulation.world.execution_environment import ExecutionEnvironment
 from ticket_numbering.allocation.line import Line
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.allocation.store import TicketStore
 
 FAR: Final = 100_000
@@ -67,7 +67,7 @@ class PlaceForHead(Line):
     """Writes at its place, where the others in front should have come to."""
 
     def wait(
-        self, allocation: Allocation, tickets: TicketStore, spare: float
+        self, allocation: Progress, tickets: TicketStore, spare: float
     ) -> float | None:
         """Return the seconds to wait; with none, the place is taken for the head."""
         delay = Line.wait(self, allocation, tickets, spare)

@@ -9,7 +9,7 @@ from ticket_numbering.contract.errors import (
     TransientError,
 )
 from ticket_numbering.contract.time_left import TimeLeft
-from ticket_numbering.worker.answers import reported
+from ticket_numbering.worker.batch_progress import with_retries
 from ticket_numbering.worker.results import Poison, Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.turns import Turns
@@ -47,7 +47,9 @@ class HoldsGroups(Worker):
         ]
         held = [
             before if isinstance(after, Poison) else after
-            for before, after in zip(report.results, reported(results, {}), strict=True)
+            for before, after in zip(
+                report.results, with_retries(results, {}), strict=True
+            )
         ]
         return replace(report, results=held)
 

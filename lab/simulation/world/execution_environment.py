@@ -15,7 +15,7 @@ from simulation.aws.lambda_service import Handler, TaskPool
 from simulation.aws.messages import EPOCH_SECONDS
 from simulation.aws.network import Service
 from simulation.aws.tables import KEYS, LINES, TICKETS
-from simulation.checks.violations import Check
+from simulation.checks.violations import Invariant
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from ticket_numbering.adapters.dynamodb_line import DynamoDBLine
@@ -187,7 +187,7 @@ class Algorithm:
 
     name: str
     build: Callable[[ExecutionEnvironment], Handler]
-    breaks: Check | None = None
+    breaks: Invariant | None = None
     """What a known-bad algorithm breaks first."""
     has_key_records: bool = True
     """Whether each ticket has a key record, as with the shipped one."""

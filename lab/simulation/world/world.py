@@ -19,7 +19,7 @@ from simulation.checks.history import OUTSIDE, History
 from simulation.checks.monitor import Monitor
 from simulation.checks.promises import Caps, Neighbours, check_costs, check_waits
 from simulation.checks.refusals import Refusals, check_order, check_poison_last
-from simulation.checks.violations import Check, Violation
+from simulation.checks.violations import Invariant, Violation
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
@@ -139,7 +139,7 @@ class World:
         except Violation as error:
             return error
         except HandlerError as error:
-            return Violation(Check.HANDLER_RAISED, str(error))
+            return Violation(Invariant.HANDLER_RAISED, str(error))
         finally:
             self.scheduler.end()
         return None

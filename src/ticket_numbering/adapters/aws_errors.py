@@ -148,7 +148,7 @@ def member(answer: Mapping[str, Any], name: str) -> Any:
     return answer[name]
 
 
-def refuse_damaged(
+def reject_damaged(
     http_response: Any = None, exception: Exception | None = None, **_: Any
 ) -> None:
     """Refuse what a call ended with, if the answer was damaged, or was none of AWS.

@@ -16,7 +16,7 @@ from ticket_numbering.adapters.aws_errors import (
 from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, slots_of
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
-from ticket_numbering.allocation.store import BlockRefused, Cancelled, Committed
+from ticket_numbering.allocation.store import BlockInvalid, Cancelled, Committed
 from ticket_numbering.contract.dynamodb_items import (
     HEAD_ATTRIBUTES,
     RECORD_ID,
@@ -118,7 +118,7 @@ class DynamoDBTicketStore:
             if found.get("Item")
         }
 
-    def write_block(self, block: Block) -> Committed | Cancelled | BlockRefused:
+    def write_block(self, block: Block) -> Committed | Cancelled | BlockInvalid:
         """Write the block's tickets and keys in one transaction.
 
         botocore gives every retry of the call the same ClientRequestToken, so an
@@ -133,7 +133,7 @@ class DynamoDBTicketStore:
                 # Too large as a whole or in one item; comes without reasons.
                 if code_of(error) != INVALID_REQUEST:
                     raise
-                return BlockRefused(code_of(error))
+                return BlockInvalid(code_of(error))
         return Committed()
 
     def _puts(self, block: Block) -> Iterator["TransactWriteItemTypeDef"]:

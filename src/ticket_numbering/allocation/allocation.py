@@ -17,10 +17,10 @@ from ticket_numbering.allocation.backoff import MIN_DELAY_SECONDS, Backoff
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import TAKEN, NextStep, next_step
 from ticket_numbering.allocation.line import Line
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import (
-    BlockRefused,
+    BlockInvalid,
     Cancelled,
     Committed,
     Slot,
@@ -73,16 +73,16 @@ class Allocator:
     line: Line | None = None
     """Where workers of a contended project queue; without it they back off alone."""
 
-    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Allocation:
+    def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Progress:
         """Return an allocation of a number to each key, in the order given.
 
         Of different requests that share a key the first gets the number, unless it is
         refused.
         """
         cached = self.cache.head(project_id, self.now())
-        return Allocation(project_id, list(requests), cached)
+        return Progress(project_id, list(requests), cached)
 
-    def advance(self, allocation: Allocation, time_left: TimeLeft) -> float | None:
+    def advance(self, progress: Progress, time_left: TimeLeft) -> float | None:
         """Attempt until all is answered, or a delay is due, or no attempt is left.
 
         Returns:
@@ -91,40 +91,40 @@ class Allocator:
         Raises:
             Exception: The store failed in a way that a retry does not fix.
         """
-        while self._goes_on(allocation, time_left):
+        while self._goes_on(progress, time_left):
             try:
-                if delay := self._queue(allocation, time_left):
+                if delay := self._queue(progress, time_left):
                     return delay
-                if not self._goes_on(allocation, time_left):
+                if not self._goes_on(progress, time_left):
                     break
-                obstacle = self._attempt(allocation, time_left)
+                obstacle = self._attempt(progress, time_left)
             except LASTING:
                 raise
             except TransientError as error:
                 # The outcome is unknown: read, and let the key puts answer.
-                allocation.head = None
+                progress.head = None
                 obstacle = error
             if obstacle is not None:
-                delay = self._back_off(allocation, obstacle, time_left)
+                delay = self._back_off(progress, obstacle, time_left)
                 # After a block of replays nothing may be left to wait for.
-                return delay if allocation.pending else None
+                return delay if progress.pending else None
         if self.line:
-            self.line.leave(allocation)
+            self.line.leave(progress)
         return None
 
-    def _goes_on(self, allocation: Allocation, time_left: TimeLeft) -> bool:
+    def _goes_on(self, progress: Progress, time_left: TimeLeft) -> bool:
         return (
-            bool(allocation.pending)
-            and allocation.attempts < self.max_attempts
+            bool(progress.pending)
+            and progress.attempts < self.max_attempts
             and self._in_time(time_left)
         )
 
-    def _queue(self, allocation: Allocation, time_left: TimeLeft) -> float | None:
+    def _queue(self, progress: Progress, time_left: TimeLeft) -> float | None:
         """Return the seconds to wait in line, if the project has one."""
         if not self.line:
             return None
         spare = time_left() - self.deadline_reserve
-        delay = self.line.wait(allocation, self.store, spare)
+        delay = self.line.wait(progress, self.store, spare)
         longest = max(MIN_DELAY_SECONDS, spare * MAX_DELAY_SHARE)
         return None if delay is None else min(delay, longest)
 
@@ -132,44 +132,44 @@ class Allocator:
         return time_left() >= self.deadline_reserve
 
     def _attempt(
-        self, allocation: Allocation, time_left: TimeLeft
+        self, progress: Progress, time_left: TimeLeft
     ) -> TransientError | None:
         """Write the next block; return the reason to back off, if there is one."""
-        allocation.attempts += 1
-        if allocation.head is None:
-            allocation.head = self.store.head(allocation.project_id)
+        progress.attempts += 1
+        if progress.head is None:
+            progress.head = self.store.head(progress.project_id)
             if not self._in_time(time_left):
                 return None
         began = self.line.clock() if self.line else 0.0
-        if refusable := allocation.refusable(allocation.head.next_number):
-            self._refuse(allocation, refusable)
+        if refusable := progress.refusable(progress.head.next_number):
+            self._refuse(progress, refusable)
             return None
-        block = allocation.block(allocation.head, self.now(), self.salt)
+        block = progress.block(progress.head, self.now(), self.salt)
         outcome = self.store.write_block(block)
         match outcome:
             case Committed():
-                self._commit(allocation, block)
+                self._commit(progress, block)
                 if self.line:
                     head, last = block.head.number, block.last.number
-                    self.line.committed(allocation, head, last, began)
+                    self.line.committed(progress, head, last, began)
             case Cancelled(slots):
-                step = self.decide(block, slots, allocation.attempts)
-                return self._apply(allocation, block, step)
-            case BlockRefused(reason):
-                allocation.split(block, reason)
+                step = self.decide(block, slots, progress.attempts)
+                return self._apply(progress, block, step)
+            case BlockInvalid(reason):
+                progress.split(block, reason)
             case _:
                 assert_never(outcome)
         return None
 
-    def _refuse(self, allocation: Allocation, requests: Iterable[CreateTicket]) -> None:
+    def _refuse(self, progress: Progress, requests: Iterable[CreateTicket]) -> None:
         """Answer requests whose cap the committed numbers have reached.
 
         One that got its number before keeps it, under any cap.
         """
         keys = [*dict.fromkeys(request.key for request in requests)]
         recorded = self.store.read_keys_in_transaction(keys)
-        allocation.answer(recorded)
-        allocation.refuse(
+        progress.settle(recorded)
+        progress.settle_requests(
             {
                 request.identity: SequenceFullError(
                     f"max_number: {request.project_id} has reached {request.cap}"
@@ -179,42 +179,42 @@ class Allocator:
             }
         )
 
-    def _commit(self, allocation: Allocation, block: Block) -> None:
-        allocation.commit(block)
-        self.cache.committed(allocation.project_id, block.last, self.now())
-        self.backoff.decay(allocation.project_id)
+    def _commit(self, progress: Progress, block: Block) -> None:
+        progress.commit(block)
+        self.cache.committed(progress.project_id, block.last, self.now())
+        self.backoff.decay(progress.project_id)
 
     def _apply(
-        self, allocation: Allocation, block: Block, step: NextStep
+        self, progress: Progress, block: Block, step: NextStep
     ) -> TransientError | None:
         if self.line and (step.collided or step.conflicted):
-            self.line.contended(allocation.project_id)
+            self.line.contended(progress.project_id)
         if self.line and step.answers:
-            self.line.repeated(allocation.project_id)
+            self.line.repeated(progress.project_id)
         if step.answers:
-            allocation.answer(step.answers)
+            progress.settle(step.answers)
         if step.collided:
-            allocation.collisions += 1
-            allocation.last_error = SequenceContentionError(TAKEN)
-        allocation.conflicts += step.conflicted
-        allocation.head = step.head
+            progress.collisions += 1
+            progress.last_error = SequenceContentionError(TAKEN)
+        progress.conflicts += step.conflicted
+        progress.head = step.head
         if step.splits:
-            allocation.split(block, "an item of the block is invalid")
+            progress.split(block, "an item of the block is invalid")
         return step.error
 
     def _back_off(
-        self, allocation: Allocation, error: TransientError, time_left: TimeLeft
+        self, progress: Progress, error: TransientError, time_left: TimeLeft
     ) -> float | None:
         """Return a random delay, or None if no attempt or no time is left for one."""
-        allocation.last_error = error
+        progress.last_error = error
         is_contended = type(error) is SequenceContentionError
-        if is_contended and self.line and self.line.is_open(allocation):
-            self.line.blocked(allocation)
-            if allocation.attempts < self.max_attempts:
+        if is_contended and self.line and self.line.is_open(progress):
+            self.line.blocked(progress)
+            if progress.attempts < self.max_attempts:
                 return self.jitter(*IN_LINE_DELAY_SECONDS)
-        delay = self.backoff.grow(allocation.project_id, error)
+        delay = self.backoff.grow(progress.project_id, error)
         spare = time_left() - self.deadline_reserve
-        if spare < MIN_SPARE_SECONDS or allocation.attempts >= self.max_attempts:
+        if spare < MIN_SPARE_SECONDS or progress.attempts >= self.max_attempts:
             return None
         share = min(MAX_DELAY_SHARE, spare / SHRINKING_SECONDS)
         longest = min(delay, max(MIN_DELAY_SECONDS, spare * share))

@@ -22,7 +22,7 @@ from ticket_numbering.allocation.place import (
     View,
     Wait,
 )
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TicketStore
 from ticket_numbering.contract.errors import StoreRefusedError, TransientError
 
@@ -76,37 +76,37 @@ class Line:
     """About the shortest time of a block."""
 
     def wait(
-        self, allocation: Allocation, tickets: TicketStore, spare: float
+        self, progress: Progress, tickets: TicketStore, spare: float
     ) -> float | None:
         """Return the seconds to wait in line; None: write.
 
         Args:
-            allocation: The requests; in their turn it has the head.
+            progress: The requests; in their turn it has the head.
             tickets: The store of the head and of earlier answers.
             spare: Seconds that the allocation has left.
 
         Raises:
             Exception: Earlier answers could not be read.
         """
-        wait = allocation.wait
+        wait = progress.wait
         if wait.until == inf:
             wait.until = self.clock() + spare * MAX_WAIT_SHARE
         delay: float | None = 0.0
         while delay == 0.0:
-            if not self.is_open(allocation):
-                self.leave(allocation)
+            if not self.is_open(progress):
+                self.leave(progress)
                 return None
-            delay = self._step(allocation, tickets)
+            delay = self._step(progress, tickets)
         if delay is not None:
-            allocation.head = None
+            progress.head = None
             wait.seconds += delay
         return delay
 
-    def is_open(self, allocation: Allocation) -> bool:
+    def is_open(self, progress: Progress) -> bool:
         """Tell whether the requests queue: others write the project, too."""
-        view, now = self._view(allocation.project_id), self.clock()
+        view, now = self._view(progress.project_id), self.clock()
         closed_until = max(self.closed_until, view.closed_until)
-        return closed_until <= now < min(view.contended_until, allocation.wait.until)
+        return closed_until <= now < min(view.contended_until, progress.wait.until)
 
     def contended(self, project_id: str) -> None:
         """Note that another worker writes the project."""
@@ -116,9 +116,9 @@ class Line:
         """Note that requests of the project are sent again."""
         self._view(project_id).repeated_until = self.clock() + REPEATED_SECONDS
 
-    def blocked(self, allocation: Allocation) -> None:
+    def blocked(self, progress: Progress) -> None:
         """Note that a write failed because another worker was there."""
-        view, wait = self._view(allocation.project_id), allocation.wait
+        view, wait = self._view(progress.project_id), progress.wait
         now = self.clock()
         if wait.place and view.head >= wait.place.turn:
             view.strike(now)
@@ -126,69 +126,67 @@ class Line:
         wait.known = -inf, view.head
         wait.is_blocked, view.moved_at = True, now
 
-    def committed(
-        self, allocation: Allocation, head: int, last: int, began: float
-    ) -> None:
+    def committed(self, progress: Progress, head: int, last: int, began: float) -> None:
         """Learn of our own block; give up what it has passed, or did not need.
 
         Args:
-            allocation: The requests, without those of the block.
+            progress: The requests, without those of the block.
             head: The number that the block was written behind.
             last: Its last number.
             began: When its transaction began.
         """
-        view, now = self._view(allocation.project_id), self.clock()
+        view, now = self._view(progress.project_id), self.clock()
         self.block = max(LEAST_SECONDS, min(now - began, self.block * GROWTH))
         view.saw(last, now)
         view.wrote(last - head)
-        if not (place := allocation.wait.place):
+        if not (place := progress.wait.place):
             return
         view.strikes = 0
         passed = max(0, place.turn - head)
         unused = max(0, place.end - passed - last)
-        if allocation.pending and unused:
-            given_up = self._give_up(allocation, place.given_up, passed)
-            allocation.wait.place = Place(last, last + unused, given_up)
+        if progress.pending and unused:
+            given_up = self._give_up(progress, place.given_up, passed)
+            progress.wait.place = Place(last, last + unused, given_up)
         else:
-            allocation.wait.place = None
-            self._give_up(allocation, place.given_up, passed + unused)
+            progress.wait.place = None
+            self._give_up(progress, place.given_up, passed + unused)
 
-    def leave(self, allocation: Allocation) -> None:
+    def leave(self, progress: Progress) -> None:
         """Give the place back, if there is one."""
-        if place := allocation.wait.place:
-            allocation.wait.place = None
-            self._give_up(allocation, place.given_up, place.size)
+        if place := progress.wait.place:
+            progress.wait.place = None
+            self._give_up(progress, place.given_up, place.size)
 
-    def _step(self, allocation: Allocation, tickets: TicketStore) -> float | None:
+    def _step(self, progress: Progress, tickets: TicketStore) -> float | None:
         """Take a place, or read the head; return the seconds to the next step."""
-        view = self._view(allocation.project_id)
-        if allocation.wait.place is None:
+        view = self._view(progress.project_id)
+        if progress.wait.place is None:
             if view.repeated_until > self.clock():
-                self._look_up(allocation, tickets)
-            if allocation.head:
-                view.saw(allocation.head.number, self.clock())
-            count = len(allocation.numberable(view.head + 1))
-            return self._take(allocation, view, count) if count else None
-        if allocation.head is None:
+                self._look_up(progress, tickets)
+            if progress.head:
+                view.saw(progress.head.number, self.clock())
+            count = len(progress.numberable(view.head + 1))
+            return self._take(progress, view, count) if count else None
+        if progress.head is None:
             try:
-                allocation.head = tickets.head(allocation.project_id)
+                progress.head = tickets.head(progress.project_id)
             except Exception:  # noqa: BLE001 - the attempt reads again, and raises.
-                allocation.wait.until = -inf
+                progress.wait.until = -inf
                 return 0.0
-        return self._turn(allocation, view, allocation.head.number)
+        return self._turn(progress, view, progress.head.number)
 
-    def _look_up(self, allocation: Allocation, tickets: TicketStore) -> None:
+    def _look_up(self, progress: Progress, tickets: TicketStore) -> None:
         """Find earlier answers, so that no place is asked for their requests."""
-        keys = [*dict.fromkeys(request.key for request in allocation.pending)]
+        keys = [*dict.fromkeys(request.key for request in progress.pending)]
         if recorded := tickets.read_keys(keys[:MAX_KEYS_PER_READ]):
-            self.repeated(allocation.project_id)
-            allocation.answer(recorded)
+            self.repeated(progress.project_id)
+            progress.settle(recorded)
 
-    def _take(self, allocation: Allocation, view: View, count: int) -> float:
+    def _take(self, progress: Progress, view: View, count: int) -> float:
         """Take a place; return the seconds until the head is worth a read."""
-        wait = allocation.wait
+        wait = progress.wait
         try:
-            place = self.store.take(allocation.project_id, view.head, count)
+            place = self.store.take(progress.project_id, view.head, count)
         except TransientError as error:
             self._failed(wait, error)
             wait.until = -inf  # This batch goes alone.
@@ -196,21 +194,21 @@ class Line:
         self.failures, now = 0, self.clock()
         wait.begin(place, view.head, now, self.jitter(0.0, 1.0))
         if place.turn > view.head:
-            allocation.head = None
+            progress.head = None
         age = now - view.seen_at
         if age > MAX_DELAY_SECONDS:
             return 0.0
         return max(0.0, self._seconds_to(view, place.turn - view.head, count) - age)
 
-    def _turn(self, allocation: Allocation, view: View, head: int) -> float | None:
+    def _turn(self, progress: Progress, view: View, head: int) -> float | None:
         """Return the seconds until the head is read again; None: write."""
-        wait, now, before = allocation.wait, self.clock(), view.seen_at
+        wait, now, before = progress.wait, self.clock(), view.seen_at
         rest = 0.0
         if moved := view.saw(head, now):
-            self.contended(allocation.project_id)
+            self.contended(progress.project_id)
             wait.is_blocked = False
             rest = REST * self.block - (now - before) / 2
-        place = self._corrected(allocation, head, now, moved=moved)
+        place = self._corrected(progress, head, now, moved=moved)
         if head >= place.end:  # Others took our numbers.
             view.strike(now)
             wait.place = None
@@ -231,29 +229,29 @@ class Line:
         return min(delay, left + self.jitter(0.0, POLL * self.block))
 
     def _corrected(
-        self, allocation: Allocation, head: int, now: float, *, moved: bool
+        self, progress: Progress, head: int, now: float, *, moved: bool
     ) -> Place:
         """Return the place, without what others gave up in front of it."""
-        wait = allocation.wait
+        wait = progress.wait
         place = wait.place or Place(head, head + 1, 0)
         if head < place.turn and wait.should_ask(head, now, self.block, moved=moved):
-            less = self._ask(allocation, place.given_up) - place.given_up
+            less = self._ask(progress, place.given_up) - place.given_up
             if less > 0:
                 turn, end = place.turn - less, place.end - less
                 wait.place = place = Place(turn, end, place.given_up + less)
         return place
 
-    def _give_up(self, allocation: Allocation, known: int, count: int) -> int:
+    def _give_up(self, progress: Progress, known: int, count: int) -> int:
         """Give up numbers, as far as others have not; return those ever given up."""
-        while count > 0 and (now := self._ask(allocation, known, count)) > known:
+        while count > 0 and (now := self._ask(progress, known, count)) > known:
             known, count = now, count - (now - known)
         return known
 
-    def _ask(self, allocation: Allocation, known: int, count: int = 0) -> int:
+    def _ask(self, progress: Progress, known: int, count: int = 0) -> int:
         try:
-            given_up = self.store.give_up(allocation.project_id, known, count)
+            given_up = self.store.give_up(progress.project_id, known, count)
         except TransientError as error:
-            self._failed(allocation.wait, error)
+            self._failed(progress.wait, error)
             return known
         self.failures = 0
         return given_up

@@ -1,4 +1,4 @@
-"""The progress of one project's requests in a batch: pending, answered, refused."""
+"""The progress of one project's requests in a batch: pending or settled."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from ticket_numbering.contract.messages import (
 
 
 @dataclass(slots=True)
-class Allocation:
+class Progress:
     """Progress of one project's requests in a batch."""
 
     project_id: str
@@ -46,10 +46,8 @@ class Allocation:
         default_factory=lambda: NotAttemptedError("the invocation's time ran out")
     )
     assigned: dict[RequestKey, Assignment] = field(default_factory=dict)
-    """The numbers that this allocation committed."""
-    recorded: dict[RequestKey, Assignment | TransientError] = field(
-        default_factory=dict
-    )
+    """The numbers of the blocks that were committed here."""
+    settled: dict[RequestKey, Assignment | TransientError] = field(default_factory=dict)
     """The number recorded before, or why no request of the key can have one now."""
     refused: dict[RequestIdentity, TicketNumberingError] = field(default_factory=dict)
     """Why these requests have no number, whatever the others of their keys have."""
@@ -70,7 +68,7 @@ class Allocation:
 
         The number of an equal request beats a refusal.
         """
-        answer = self.assigned.get(request.key) or self.recorded.get(request.key)
+        answer = self.assigned.get(request.key) or self.settled.get(request.key)
         if isinstance(answer, Assignment) and request.matches(answer.fingerprint):
             return answer
         return self.refused.get(request.identity) or answer or self.last_error
@@ -92,11 +90,11 @@ class Allocation:
                 accepting.add(request.key)
             elif request.key not in accepting:
                 in_front[request.key].append(request)
-        nobody_accepts = not accepting
+        none_accepts = not accepting
         due = [
             requests
             for key, requests in in_front.items()
-            if nobody_accepts or key in accepting
+            if none_accepts or key in accepting
         ]
         return [*chain.from_iterable(due[:MAX_KEYS_PER_READ])]
 
@@ -112,7 +110,7 @@ class Allocation:
         first: dict[RequestKey, CreateTicket] = {}
         for request in self.pending:
             first.setdefault(request.key, request)
-        accepting = [one for one in first.values() if one.accepts(number)]
+        accepting = [request for request in first.values() if request.accepts(number)]
         return accepting[: self.block_limit]
 
     def commit(self, block: Block) -> None:
@@ -120,17 +118,21 @@ class Allocation:
         self.attempts_per_block.append(self.attempts)
         self.head = block.last
         self.assigned |= block.assignments()
-        self._progress()
+        self._remove_settled()
 
-    def answer(self, answers: Mapping[RequestKey, Assignment | TransientError]) -> None:
+    def settle(
+        self, outcomes: Mapping[RequestKey, Assignment | TransientError]
+    ) -> None:
         """Take out every request of these keys."""
-        self.recorded |= answers
-        self._progress()
+        self.settled |= outcomes
+        self._remove_settled()
 
-    def refuse(self, errors: Mapping[RequestIdentity, TicketNumberingError]) -> None:
+    def settle_requests(
+        self, errors: Mapping[RequestIdentity, TicketNumberingError]
+    ) -> None:
         """Take out these requests, and leave the others of their keys."""
         self.refused |= errors
-        self._progress()
+        self._remove_settled()
 
     def split(self, block: Block, reason: str) -> None:
         """Halve the block; fail a request that DynamoDB refuses on its own.
@@ -145,21 +147,21 @@ class Allocation:
         [request] = block.requests
         problem = f"DynamoDB refuses the ticket: {reason}"
         if is_too_large(request):
-            self.refuse({request.identity: TicketTooLargeError(problem)})
+            self.settle_requests({request.identity: TicketTooLargeError(problem)})
         else:
             if self.in_order:
                 self._hold_back_behind(request)
-            self.answer({request.key: StoreRefusedError(problem)})
+            self.settle({request.key: StoreRefusedError(problem)})
         self.block_limit = MAX_BLOCK_REQUESTS
 
     def _hold_back_behind(self, request: CreateTicket) -> None:
         """Fail the requests behind this one, without an attempt."""
         error = NotAttemptedError("an earlier request of the project is refused")
         behind = self.pending[self.pending.index(request) + 1 :]
-        self.refuse({one.identity: error for one in behind})
+        self.settle_requests({request.identity: error for request in behind})
 
-    def _progress(self) -> None:
-        answered = self.assigned.keys() | self.recorded.keys()
+    def _remove_settled(self) -> None:
+        answered = self.assigned.keys() | self.settled.keys()
         self.pending = [
             request
             for request in self.pending

@@ -61,7 +61,7 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockRefused:
+class BlockInvalid:
     """DynamoDB does not take the block as it is; nothing was tried."""
 
     reason: str
@@ -112,7 +112,7 @@ class TicketStore(Protocol):
         """
         ...
 
-    def write_block(self, block: Block) -> Committed | Cancelled | BlockRefused:
+    def write_block(self, block: Block) -> Committed | Cancelled | BlockInvalid:
         """Put every ticket and every key of the block, where none exists, or nothing.
 
         Raises:

@@ -68,7 +68,7 @@ def not_json(problem: str) -> InvalidMessageError:
     return InvalidMessageError(f"body: {problem}", reason=Reason.NOT_JSON)
 
 
-def refuse_envelope(fields: Mapping[str, Any]) -> None:
+def reject_envelope(fields: Mapping[str, Any]) -> None:
     """Refuse an object that another service has put around a body.
 
     Raises:
@@ -79,7 +79,7 @@ def refuse_envelope(fields: Mapping[str, Any]) -> None:
             raise InvalidMessageError(f"body: {remedy}", reason=Reason.ENVELOPE)
 
 
-def refuse_many_names(fields: Mapping[str, Any]) -> None:
+def reject_many_names(fields: Mapping[str, Any]) -> None:
     """Refuse an object of so many names that naming its problems would take long.
 
     Raises:

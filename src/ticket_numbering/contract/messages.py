@@ -33,8 +33,8 @@ from ticket_numbering.contract.json_body import (
     fault_of,
     json_object,
     problems,
-    refuse_envelope,
-    refuse_many_names,
+    reject_envelope,
+    reject_many_names,
 )
 
 MAX_BODY_BYTES: Final = 256 * 1024
@@ -187,11 +187,11 @@ class CreateTicket(BaseModel):
 
     @classmethod
     def _of(cls, fields: Mapping[str, Any]) -> "CreateTicket":
-        refuse_many_names(fields)
+        reject_many_names(fields)
         try:
             return cls.model_validate(fields)
         except ValidationError as error:
-            refuse_envelope(fields)
+            reject_envelope(fields)
             fault = fault_of(error, cls.model_fields)
             raise InvalidMessageError(problems(error), *fault) from error
 

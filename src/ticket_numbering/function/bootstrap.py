@@ -6,7 +6,7 @@ from typing import Any, Final
 import boto3
 from botocore.config import Config
 
-from ticket_numbering.adapters.aws_errors import refuse_damaged
+from ticket_numbering.adapters.aws_errors import reject_damaged
 from ticket_numbering.adapters.batch_api import (
     CONNECT_TIMEOUT_SECONDS,
     MAX_CALL_ATTEMPTS,
@@ -78,7 +78,7 @@ def _client(service: str, config: Mapping[str, Any] = CLIENT_CONFIG) -> Any:
     """Return a client that refuses damaged answers."""
     make: Any = boto3.client  # Its type accepts literal names only.
     client = make(service, config=Config(**config))
-    client.meta.events.register("after-call-error", refuse_damaged)
+    client.meta.events.register("after-call-error", reject_damaged)
     if service == "dynamodb":
-        client.meta.events.register("after-call", refuse_damaged)
+        client.meta.events.register("after-call", reject_damaged)
     return client

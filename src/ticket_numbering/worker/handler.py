@@ -6,7 +6,7 @@ from typing import Any, assert_never, get_args
 from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.worker.observability import Metric, logger, metrics
@@ -46,13 +46,13 @@ def build_handler(worker: Worker) -> LambdaHandler:
         )
         _count(report)
         waits = {
-            allocation.project_id: round(allocation.wait.seconds, MILLISECOND_DIGITS)
-            for allocation in report.allocations
+            progress.project_id: round(progress.wait.seconds, MILLISECOND_DIGITS)
+            for progress in report.allocations
         }
         for result in report.results:
             _log(result, waits)
-        for allocation in report.allocations:
-            _log_damaged_dates(allocation)
+        for progress in report.allocations:
+            _log_damaged_dates(progress)
         return _response(records, report.results)
 
     handler: LambdaHandler = handle  # Powertools' decorators lose the type.
@@ -105,12 +105,12 @@ def _log(result: Result, waits: Mapping[str, float]) -> None:
             assert_never(result)
 
 
-def _log_damaged_dates(allocation: Allocation) -> None:
+def _log_damaged_dates(progress: Progress) -> None:
     """Name the tickets, and not the dates: another program wrote them."""
-    for number in sorted(allocation.damaged_dates):
+    for number in sorted(progress.damaged_dates):
         logger.error(
             "date of a ticket is not followed: malformed, or over a day ahead",
-            extra={"ticket_key": ticket_key(allocation.project_id, number)},
+            extra={"ticket_key": ticket_key(progress.project_id, number)},
         )
 
 
@@ -141,20 +141,20 @@ def _count(report: BatchReport) -> None:
     # is left for the last line: so the counts come last.
     for seconds in _seconds_to_announced(report.results, report.accepted_at):
         metrics.add_metric(Metric.SECONDS, MetricUnit.Seconds, seconds)
-    for allocation in report.allocations:
-        for attempts in allocation.attempts_per_block:
+    for progress in report.allocations:
+        for attempts in progress.attempts_per_block:
             metrics.add_metric(Metric.ATTEMPTS, MetricUnit.Count, attempts)
-        if seconds := allocation.wait.seconds:
+        if seconds := progress.wait.seconds:
             metrics.add_metric(Metric.SECONDS_IN_LINE, MetricUnit.Seconds, seconds)
     of_results = [kind.metric for kind in get_args(Result)]
     of_blocks = [Metric.COLLISIONS, Metric.CONFLICTS, Metric.LINE_FAILURES]
     counts = dict.fromkeys([*of_results, *of_blocks], 0)
     for result in report.results:
         counts[result.metric] += 1
-    for allocation in report.allocations:
-        counts[Metric.COLLISIONS] += allocation.collisions
-        counts[Metric.CONFLICTS] += allocation.conflicts
-        counts[Metric.LINE_FAILURES] += allocation.wait.failures
+    for progress in report.allocations:
+        counts[Metric.COLLISIONS] += progress.collisions
+        counts[Metric.CONFLICTS] += progress.conflicts
+        counts[Metric.LINE_FAILURES] += progress.wait.failures
     counts[Metric.ANNOUNCEMENTS_FAILED] = report.announcements_failed
     for metric, count in counts.items():
         metrics.add_metric(metric, MetricUnit.Count, count)

@@ -14,13 +14,13 @@ from time import sleep, time
 from typing import Final
 
 from ticket_numbering.allocation.allocation import Allocator
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ
 from ticket_numbering.contract.errors import TransientError
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.contract.time_left import TimeLeft
-from ticket_numbering.worker.answers import Answers, reported
+from ticket_numbering.worker.batch_progress import BatchProgress, with_retries
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.observability import logger
 from ticket_numbering.worker.ports import DeadLetterQueue, Publisher, failures_of
@@ -49,7 +49,7 @@ class BatchReport:
 
     results: Sequence[Result]
     """One a record, in the order of the batch."""
-    allocations: Sequence[Allocation] = ()
+    allocations: Sequence[Progress] = ()
     """One a project that numbers were tried for."""
     announcements_failed: int = 0
     accepted_at: Mapping[str, float] = field(default_factory=dict)
@@ -77,15 +77,17 @@ class Worker:
     def handle(self, records: Sequence[SQSRecord], time_left: TimeLeft) -> BatchReport:
         """Process the batch; its records are in the order of the event."""
         entries = [self._parse(record) for record in records]
-        answers = Answers(entries, self.events, self.publisher, time_left, self.clock)
-        answers.recorded = self._look_up_redelivered(answers.pending, time_left)
-        self._allocate(answers)
-        results = answers.results()
-        failures = answers.announce(results)
+        batch = BatchProgress(
+            entries, self.events, self.publisher, time_left, self.clock
+        )
+        batch.recorded = self._look_up_redelivered(batch.pending, time_left)
+        self._allocate(batch)
+        results = batch.results()
+        failures = batch.announce(results)
         # Last: what is in the dead-letter queue does not come back for its event.
-        results = self._dead_lettered(reported(results, failures), time_left)
-        allocations = [*answers.allocations.values()]
-        return BatchReport(results, allocations, len(failures), answers.accepted_at)
+        results = self._dead_lettered(with_retries(results, failures), time_left)
+        allocations = [*batch.allocations.values()]
+        return BatchReport(results, allocations, len(failures), batch.accepted_at)
 
     def _parse(self, record: SQSRecord) -> Pending | Poison | Retry:
         request = caught(record.parse)
@@ -98,7 +100,7 @@ class Worker:
     def _look_up_redelivered(
         self, pending: Iterable[Pending], time_left: TimeLeft
     ) -> Mapping[RequestKey, Assignment | Exception]:
-        """Find earlier answers, at the cost of a read.
+        """Find earlier batch, at the cost of a read.
 
         Only a shortcut: where it fails, or takes too long, the keys' own conditions
         give the answer.
@@ -124,7 +126,7 @@ class Worker:
             recorded |= found
         return recorded
 
-    def _allocate(self, answers: Answers) -> None:
+    def _allocate(self, batch: BatchProgress) -> None:
         """Allocate each project's numbers, on a few threads; announce early.
 
         A task that waits is due above the deadline reserve, so that an announcement
@@ -133,11 +135,11 @@ class Worker:
         """
 
         def announcement() -> Work | None:
-            answered = () if answers.has_failed else answers.newly_answered()
-            return partial(answers.announce, answered) if answered else None
+            answered = () if batch.has_failed else batch.newly_answered()
+            return partial(batch.announce, answered) if answered else None
 
-        tasks = [self._task(answers, *project) for project in answers.projects.items()]
-        turns = self.turns(tasks, answers.time_left, self.sleep, announcement)
+        tasks = [self._task(batch, *project) for project in batch.projects.items()]
+        turns = self.turns(tasks, batch.time_left, self.sleep, announcement)
         threads = min(len(tasks), MAX_PROJECTS_SIDE_BY_SIDE)
         if threads > 1:
             with self.pool(threads) as pool:
@@ -152,20 +154,20 @@ class Worker:
             turns.take()
 
     def _task(
-        self, answers: Answers, project_id: str, requests: Sequence[CreateTicket]
+        self, batch: BatchProgress, project_id: str, requests: Sequence[CreateTicket]
     ) -> Task:
         """Return the task of numbering one project's requests, turn by turn."""
 
         def turn() -> float | None:
             # Begins in its first turn, for a cached number ages quickly.
-            if not (allocation := answers.allocations.get(project_id)):
-                allocation = self.allocator.start(project_id, requests)
-                allocation.in_order = answers.is_fifo
-                answers.allocations[project_id] = allocation
-            advance = partial(self.allocator.advance, allocation, answers.time_left)
+            if not (progress := batch.allocations.get(project_id)):
+                progress = self.allocator.start(project_id, requests)
+                progress.in_order = batch.is_fifo
+                batch.allocations[project_id] = progress
+            advance = partial(self.allocator.advance, progress, batch.time_left)
             delay = caught(advance)
             if isinstance(delay, Exception):
-                allocation.last_error = delay
+                progress.last_error = delay
                 return None
             return delay
 

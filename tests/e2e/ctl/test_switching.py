@@ -74,6 +74,6 @@ def test_no_queue_is_numbered_between_stop_and_start(
 
     assert stopped.out.startswith("the worker is stopped: 2 mappings, of ")
     assert shown["worker_stopped"]
-    assert waiting.status == Status.FOUND
+    assert waiting.status == Status.PROBLEM
     assert started.out.count("started: the mapping of ") == 2
     assert [event["data"]["number"] for event in events] == [2]

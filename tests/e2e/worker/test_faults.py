@@ -22,7 +22,7 @@ from tests.support.audits import numbers_of
 from tests.support.builders import ticket_fields
 from tests.support.proxy import DECKS, QUICK, SLOW, WRITE, FaultProxy, serving
 from ticket_numbering.contract.errors import PoisonMessageError, TransientError
-from ticket_numbering.worker.answers import ANNOUNCED_DELIVERIES
+from ticket_numbering.worker.batch_progress import ANNOUNCED_DELIVERIES
 from ticket_numbering.worker.results import Poison, Replayed, Retry
 from ticketctl.aws.queues import messages_on
 from ticketctl.aws.tickets import tickets_above

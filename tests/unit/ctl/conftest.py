@@ -6,13 +6,13 @@ import pytest
 
 from tests.support.stage import Stage
 from tests.support.steps import Steps
-from ticketctl.cli.output import notes, program
+from ticketctl.cli.output import program, stderr_console
 
 
 @pytest.fixture(autouse=True)
 def _own_console() -> None:
     """Each test has streams and a call of its own."""
-    notes.cache_clear()
+    stderr_console.cache_clear()
     program.call = "ticketctl"
 
 

@@ -26,7 +26,7 @@ from ticketctl.aws.tickets import around_each
 from ticketctl.aws.topic import publish
 from ticketctl.cli.errors import CloudError
 from ticketctl.sequences.announcing import Announcer
-from ticketctl.sequences.repeating import Repeat
+from ticketctl.sequences.reannouncing import Reannouncement
 
 REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
 
@@ -115,7 +115,7 @@ class TestRange:
             pauses.append(seconds)
             stage.put(*{2, 3}.difference(there))
 
-        repeat = Repeat(stage, "PROJ", 1, last, sleep=settle)
+        repeat = Reannouncement(stage, "PROJ", 1, last, sleep=settle)
 
         found = [ticket.number for ticket, _ in repeat.tickets()]
 
@@ -201,7 +201,7 @@ class TestMeanwhile:
             next(acts, dict)()
 
         announcer = Announcer(stage, retry=without_sleep(sleep=wait))
-        Repeat(stage, "PROJ", 1, 4).publish(announcer)
+        Reannouncement(stage, "PROJ", 1, 4).publish(announcer)
 
         sent = map(replayed, stage.services.sns.batches)
         assert [batch for batch in sent if batch] == batches

@@ -43,8 +43,8 @@ from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import utc
 from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.chain import ERASED_TITLE
-from ticketctl.ledger.database import Numbers
-from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.database import AuditDatabase
+from ticketctl.ledger.findings import Finding, FindingKind
 
 PATIENCE_SECONDS = 60
 
@@ -58,7 +58,10 @@ class TestSequences:
 
     @pytest.mark.parametrize(("items", "expected"), cases(MISSING))
     def test_missing_numbers_are_found_as_ranges(
-        self, steps: Steps, items: list[Item], expected: list[tuple[Kind, int, int]]
+        self,
+        steps: Steps,
+        items: list[Item],
+        expected: list[tuple[FindingKind, int, int]],
     ) -> None:
         steps.put(*items)
 
@@ -82,11 +85,11 @@ class TestSequences:
         assert project.is_clean
 
 
-LONE = Finding(Kind.TICKET_WITHOUT_KEY, "A", (3,), "lone")
+LONE = Finding(FindingKind.TICKET_WITHOUT_KEY, "A", (3,), "lone")
 FLAWS: dict[str, tuple[list[Item], Finding]] = {
     "second ticket": (
         [ticket_item("A", 3, "key-2")],
-        Finding(Kind.DUPLICATE, "A", (2, 3), "key-2"),
+        Finding(FindingKind.DUPLICATE, "A", (2, 3), "key-2"),
     ),
     "no key": ([ticket_item("A", 3, "lone")], LONE),
     **{
@@ -98,23 +101,23 @@ FLAWS: dict[str, tuple[list[Item], Finding]] = {
     },
     "another's number": (
         [key_item("A", 1, "key-2")],
-        Finding(Kind.MISMATCH, "A", (2,), "key-2", recorded=1),
+        Finding(FindingKind.MISMATCH, "A", (2,), "key-2", recorded=1),
     ),
     "a number that is not there": (
         [key_item("A", 9, "key-2")],
-        Finding(Kind.MISMATCH, "A", (2,), "key-2", recorded=9),
+        Finding(FindingKind.MISMATCH, "A", (2,), "key-2", recorded=9),
     ),
     "no ticket": (
         [key_item("A", 9, "lone")],
-        Finding(Kind.KEY_WITHOUT_TICKET, "A", (9,), "lone"),
+        Finding(FindingKind.KEY_WITHOUT_TICKET, "A", (9,), "lone"),
     ),
     "a reserved number": (
         [reserved_item("A", 3, 3), key_item("A", 3, "lone")],
-        Finding(Kind.KEY_WITHOUT_TICKET, "A", (3,), "lone"),
+        Finding(FindingKind.KEY_WITHOUT_TICKET, "A", (3,), "lone"),
     ),
     "a ticket of another key": (
         [key_item("A", 2, "lone")],
-        Finding(Kind.GIVEN_TWICE, "A", (2,), "lone"),
+        Finding(FindingKind.GIVEN_TWICE, "A", (2,), "lone"),
     ),
 }
 """Items beside a sequence of two, and the one finding that the audit must have."""
@@ -137,7 +140,10 @@ class TestKeys:
 
         findings = audited(steps, *projects).findings
 
-        is_of_key = expected.kind in {Kind.KEY_WITHOUT_TICKET, Kind.GIVEN_TWICE}
+        is_of_key = expected.kind in {
+            FindingKind.KEY_WITHOUT_TICKET,
+            FindingKind.GIVEN_TWICE,
+        }
         is_seen = not (projects and is_of_key)
         assert findings == ([expected] if is_seen else [])
 
@@ -183,7 +189,7 @@ class TestMalformedItems:
         [finding] = audited(steps, *projects).findings
 
         assert (finding.kind, finding.item) == (
-            Kind.MALFORMED,
+            FindingKind.MALFORMED,
             f"the ticket A, {number}",
         )
 
@@ -200,7 +206,7 @@ class TestMalformedItems:
 
         [finding] = audited(steps, *projects).findings
 
-        expected = Finding(Kind.MALFORMED, "A", item="the record A#key#2")
+        expected = Finding(FindingKind.MALFORMED, "A", item="the record A#key#2")
         assert finding == expected
 
     def test_record_is_malformed_when_its_number_is_beyond_any_sequence(
@@ -209,7 +215,7 @@ class TestMalformedItems:
         """It is no number of the audit's database either."""
         steps.put(*sequence("A", 1), key_item("A", "9" * 30, "lone"))
 
-        assert found(steps) == [(Kind.MALFORMED,)]
+        assert found(steps) == [(FindingKind.MALFORMED,)]
 
     def test_record_is_compared_when_one_before_it_is_malformed(
         self, steps: Steps
@@ -219,7 +225,7 @@ class TestMalformedItems:
         steps.put(key_item("A", 2, "key-2", fingerprint=""))
 
         kinds = {kind for kind, *_ in found(steps)}
-        assert kinds == {Kind.MALFORMED, Kind.KEY_WITHOUT_TICKET}
+        assert kinds == {FindingKind.MALFORMED, FindingKind.KEY_WITHOUT_TICKET}
 
     def test_malformed_ticket_is_not_missing_when_its_number_can_be_read(
         self, steps: Steps
@@ -232,8 +238,8 @@ class TestMalformedItems:
 
         assert project.gaps == ((3, 3),)
         assert [finding.kind for finding in project.findings] == [
-            Kind.GAP,
-            *[Kind.MALFORMED] * 2,
+            FindingKind.GAP,
+            *[FindingKind.MALFORMED] * 2,
         ]
 
 
@@ -365,7 +371,7 @@ class TestLargeTables:
 
 def report_of(*projects: ProjectAudit) -> AuditReport:
     started = datetime(2027, 1, 2, tzinfo=UTC)
-    with Numbers({}) as numbers:
+    with AuditDatabase({}) as numbers:
         reader = TableReader(None, "t", "k")
         reading = AuditReading(reader, AuditPlan(), numbers, started=started)
     return AuditReport(reading, projects, started + timedelta(seconds=1))
@@ -378,7 +384,7 @@ class TestReport:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         clean = [ProjectAudit(f"P{n:03}") for n in range(80)]
-        gap = Finding(Kind.GAP, "ZZZ", (4, 6))
+        gap = Finding(FindingKind.GAP, "ZZZ", (4, 6))
         report = report_of(*clean, ProjectAudit("ZZZ", findings=(gap,)))
 
         print_report(report, "here")
@@ -394,12 +400,14 @@ class TestReport:
         assert times["started_at"] == "2027-01-02T00:00:00Z"
         assert times["ended_at"] == "2027-01-02T00:00:01Z"
 
-    @pytest.mark.parametrize("kinds", [(), (Kind.NO_TICKETS,)], ids=["clean", "not"])
+    @pytest.mark.parametrize(
+        "kinds", [(), (FindingKind.NO_TICKETS,)], ids=["clean", "not"]
+    )
     def test_each_line_has_a_style_on_a_terminal(
         self,
         capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,
-        kinds: tuple[Kind, ...],
+        kinds: tuple[FindingKind, ...],
     ) -> None:
         monkeypatch.setenv("TERM", "xterm")
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -410,8 +418,8 @@ class TestReport:
         _, _, below = capsys.readouterr().out.partition("┘\n")
         assert all(line.spans for line in Text.from_ansi(below).split())
 
-    @pytest.mark.parametrize("kind", Kind)
-    def test_text_of_each_kind_is_in_a_transcript(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", FindingKind)
+    def test_text_of_each_kind_is_in_a_transcript(self, kind: FindingKind) -> None:
         shown = (FOLDER / "audit.txt").read_text(encoding="utf-8")
 
         assert f": {kind}: " in shown

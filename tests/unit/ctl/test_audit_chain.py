@@ -32,7 +32,7 @@ from ticket_numbering.contract.field_types import timestamp
 from ticketctl.audit.heads import KeptHead, add_heads, last_heads, read_heads
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.chain import ERASED_TITLE
-from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.findings import Finding, FindingKind
 
 Tamper = Callable[[Steps], object]
 LATER = {"title": "Covered otherwise", "x_of_a_later_release": "1"}
@@ -99,29 +99,35 @@ def later_chain(steps: Steps) -> None:
 FOUND: dict[str, tuple[Tamper, list[tuple[Any, ...]]]] = {
     "tickets-in-a-row": (
         lambda steps: retitle(steps, 2, 3, 4, 6),
-        [(Kind.CHANGED, 2, 4), (Kind.CHANGED, 6, 6)],
+        [(FindingKind.CHANGED, 2, 4), (FindingKind.CHANGED, 6, 6)],
     ),
     "binary": (
         lambda steps: steps.changes("A", 2, attributes={"a": b"x"}),
-        [(Kind.CHANGED, 2, 2)],
+        [(FindingKind.CHANGED, 2, 2)],
     ),
     # None fits the chain behind the gap, which is found as such.
-    "changed-behind-a-gap": (behind_a_gap, [(Kind.GAP, 3, 3), (Kind.CHANGED, 5, 5)]),
+    "changed-behind-a-gap": (
+        behind_a_gap,
+        [(FindingKind.GAP, 3, 3), (FindingKind.CHANGED, 5, 5)],
+    ),
     **{
-        f"erased-with-{name}": (erased_but(name), [(Kind.ERASED_WITH_TEXT, 2, 2)])
+        f"erased-with-{name}": (
+            erased_but(name),
+            [(FindingKind.ERASED_WITH_TEXT, 2, 2)],
+        )
         for name in (SALT_NAME, "title", "description")
     },
     "erased-with-what-is-unknown-and-another-hash": (
         lambda steps: erased(steps, 2, unheard_of="left", commitment="other"),
-        [(Kind.CHANGED, 2, 2), (Kind.NOT_VERIFIABLE, 2, 2)],
+        [(FindingKind.CHANGED, 2, 2), (FindingKind.NOT_VERIFIABLE, 2, 2)],
     ),
-    "dated-before-a-gap": (dated_before_a_gap, [(Kind.GAP, 3, 3)]),
-    "erased-with-fingerprint": (erased_with_fingerprint, [(Kind.DIFFERING, 2)]),
+    "dated-before-a-gap": (dated_before_a_gap, [(FindingKind.GAP, 3, 3)]),
+    "erased-with-fingerprint": (erased_with_fingerprint, [(FindingKind.DIFFERING, 2)]),
     "record-of-a-later-release": (
         lambda steps: steps.changes_key("A", "k-2", fingerprint="v2:other"),
-        [(Kind.NOT_VERIFIABLE, 2, 2)],
+        [(FindingKind.NOT_VERIFIABLE, 2, 2)],
     ),
-    "chain-of-a-later-release": (later_chain, [(Kind.NOT_VERIFIABLE, 6, 6)]),
+    "chain-of-a-later-release": (later_chain, [(FindingKind.NOT_VERIFIABLE, 6, 6)]),
 }
 """What is done to six tickets, and the findings."""
 
@@ -171,7 +177,7 @@ class TestRuns:
         retitle(steps, *range(1, 10_051))
         steps.services.dynamodb.page = 100_000
 
-        assert found(steps) == [(Kind.CHANGED, 1, 10_050)]
+        assert found(steps) == [(FindingKind.CHANGED, 1, 10_050)]
 
     def test_chain_is_followed_when_a_scan_has_another_order(
         self, steps: Steps
@@ -183,7 +189,7 @@ class TestRuns:
         report = audited(steps)
 
         [changed] = report.findings
-        assert (changed.kind, *changed.numbers) == (Kind.CHANGED, 11, 11)
+        assert (changed.kind, *changed.numbers) == (FindingKind.CHANGED, 11, 11)
         assert report.reading.tickets_read == 12
 
 
@@ -203,7 +209,10 @@ class TestFalseAlarms:
             steps.loses("A", number)
         steps.stage.on_pause = partial(steps.put, *late)
 
-        of_text = (Kind.CHANGED, changed, changed), (Kind.DIFFERING, changed)
+        of_text = (
+            (FindingKind.CHANGED, changed, changed),
+            (FindingKind.DIFFERING, changed),
+        )
         assert found(steps, *projects) == [*of_text]
 
     def test_segments_are_named_when_something_else_is_between(
@@ -246,7 +255,7 @@ class TestLostTickets:
         steps.loses_text("A", 2)
         steps.put(key_item("A", 2, "foreign"))
 
-        assert found(steps) == [(Kind.KEY_WITHOUT_TICKET, 2)]
+        assert found(steps) == [(FindingKind.KEY_WITHOUT_TICKET, 2)]
 
     def test_lost_ticket_is_no_finding_when_it_is_reserved_between_two_reads(
         self, steps: Steps
@@ -265,7 +274,7 @@ class TestLostTickets:
         steps.loses_text("A", 3)
         steps.put(reserved_item("A", 9, 9))
 
-        assert found(steps) == [(Kind.UNFINISHED_SEED, 4, 8)]
+        assert found(steps) == [(FindingKind.UNFINISHED_SEED, 4, 8)]
 
     @pytest.mark.parametrize(
         "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
@@ -278,7 +287,7 @@ class TestLostTickets:
         steps.loses_text("A", 2)
         steps.changes("A", 2, **{name: "x"})
 
-        assert Kind.MALFORMED in {kind for kind, *_ in found(steps)}
+        assert FindingKind.MALFORMED in {kind for kind, *_ in found(steps)}
         assert verified(steps) == ["A-2: reserved, but it has text"]
 
 
@@ -445,7 +454,9 @@ class TestDates:
         for number, date in dates.items():
             steps.changes("A", number, assigned_at=date)
 
-        ends = [one[1:] for one in found(steps, *projects) if one[0] is Kind.MISDATED]
+        ends = [
+            one[1:] for one in found(steps, *projects) if one[0] is FindingKind.MISDATED
+        ]
 
         named = {n for first, last in ends for n in range(first, last + 1)}
         assert named == {*wrong}
@@ -477,7 +488,7 @@ class TestDamage:
         if value:
             ticket[name] = value
 
-        assert (Kind.CHANGED, 2, 2) in found(steps)
+        assert (FindingKind.CHANGED, 2, 2) in found(steps)
         assert any(problem.startswith("A-2:") for problem in verified(steps))
 
     @pytest.mark.parametrize(
@@ -504,7 +515,7 @@ class TestDamage:
             erased(steps, 2)
         steps.changes("A", 2, **fields)
 
-        assert found(steps) == [(Kind.NOT_VERIFIABLE, 2, 2)]
+        assert found(steps) == [(FindingKind.NOT_VERIFIABLE, 2, 2)]
         assert verified(steps) == [
             "A-2: it has an attribute or a status that no hash covers"
         ]
@@ -516,7 +527,7 @@ class TestDamage:
         erased(steps, 1, chain=None, note="paid")
         steps.changes_key("A", "k-1", chain=None)
 
-        assert found(steps) == [(Kind.NOT_VERIFIABLE, 1, 1)]
+        assert found(steps) == [(FindingKind.NOT_VERIFIABLE, 1, 1)]
 
     def test_record_differs_when_its_ticket_says_more_than_its_hash_covers(
         self, steps: Steps
@@ -529,10 +540,10 @@ class TestDamage:
         steps.changes("A", 5, status="closed")
 
         assert found(steps) == [
-            (Kind.GAP, 4, 4),
-            (Kind.DIFFERING, 2),
-            (Kind.NOT_VERIFIABLE, 2, 2),
-            (Kind.NOT_VERIFIABLE, 5, 5),
+            (FindingKind.GAP, 4, 4),
+            (FindingKind.DIFFERING, 2),
+            (FindingKind.NOT_VERIFIABLE, 2, 2),
+            (FindingKind.NOT_VERIFIABLE, 5, 5),
         ]
 
     @pytest.mark.parametrize(
@@ -548,7 +559,9 @@ class TestDamage:
         [finding] = audited(steps, *projects).findings
 
         detail = ", ".join(names)
-        assert finding == Finding(Kind.DIFFERING, "A", (2,), "k-2", detail=detail)
+        assert finding == Finding(
+            FindingKind.DIFFERING, "A", (2,), "k-2", detail=detail
+        )
 
     def test_record_differs_when_it_may_have_expired(self, steps: Steps) -> None:
         """It need not be there; but where it is, it agrees."""
@@ -557,7 +570,7 @@ class TestDamage:
         steps.changes("A", 1, **old)
         steps.changes_key("A", "k-1", **old, fingerprint="v1:other")
 
-        assert (Kind.DIFFERING, 1) in found(steps, retention_days=30)
+        assert (FindingKind.DIFFERING, 1) in found(steps, retention_days=30)
 
 
 class TestHeads:
@@ -586,7 +599,7 @@ class TestHeads:
         segment(steps, 2)
         head = KeptHead("A", 2, chain_of(steps, 2))
 
-        assert found(steps, heads=[head]) == [(Kind.RESTARTED, 2, 2)]
+        assert found(steps, heads=[head]) == [(FindingKind.RESTARTED, 2, 2)]
 
     def test_head_cannot_be_verified_when_its_ticket_cannot(self, steps: Steps) -> None:
         steps.numbers("A", 1)
@@ -594,7 +607,7 @@ class TestHeads:
         steps.changes("A", 1, **LATER)
 
         of_ticket, of_head = audited(steps, heads=heads).findings
-        assert of_ticket == of_head == Finding(Kind.NOT_VERIFIABLE, "A", (1, 1))
+        assert of_ticket == of_head == Finding(FindingKind.NOT_VERIFIABLE, "A", (1, 1))
 
     @pytest.mark.parametrize("turn", [1, -1], ids=["first", "last"])
     def test_each_head_is_checked_when_two_are_of_one_ticket(
@@ -603,7 +616,7 @@ class TestHeads:
         steps.numbers("A", 1)
         heads = [*audited(steps).heads(), KeptHead("A", 1, "v1:other")]
 
-        assert found(steps, heads=heads[::turn]) == [(Kind.HEAD, 1)]
+        assert found(steps, heads=heads[::turn]) == [(FindingKind.HEAD, 1)]
 
     def test_every_head_is_looked_up_when_there_are_many(self, steps: Steps) -> None:
         steps.numbers("A", 130)
@@ -612,7 +625,7 @@ class TestHeads:
         ]
         retitle(steps, 129)
 
-        assert (Kind.HEAD, 129) in found(steps, heads=heads)
+        assert (FindingKind.HEAD, 129) in found(steps, heads=heads)
 
 
 class TestHeadFiles:

@@ -119,7 +119,7 @@ def test_reference_has_the_help_of_every_command() -> None:
     ("line", "status"),
     [
         ("import - <&-", Status.USAGE),
-        ("sample 1 >&-", Status.FOUND),
+        ("sample 1 >&-", Status.PROBLEM),
         ("sample 1 2>&-", Status.OK),
         ("import - <&- 2>&-", Status.USAGE),
     ],

@@ -26,7 +26,7 @@ from ticket_numbering.contract.messages import stored_fingerprint
 from ticketctl.audit.audit import AuditReport
 from ticketctl.aws.items import plain, serialized
 from ticketctl.ledger.chain import ERASED_TITLE
-from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.findings import Finding, FindingKind
 
 LAST: Final = 6
 EARLY: Final = "2020-01-01T00:00:00.000Z"
@@ -224,14 +224,14 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
 }
 
 BESIDE: Final = {
-    "date": [Kind.MISDATED],
-    "disguised": [Kind.CHANGED],
+    "date": [FindingKind.MISDATED],
+    "disguised": [FindingKind.CHANGED],
 }
 """The findings beside that of the page."""
 
 ONE_WAY: Final = {
-    "project-removed": {Kind.NO_TICKETS},
-    "nobody-knew": {Kind.NO_TICKETS},
+    "project-removed": {FindingKind.NO_TICKETS},
+    "nobody-knew": {FindingKind.NO_TICKETS},
 }
 """The findings of an audit of everything alone, or of one that names the projects.
 
@@ -314,10 +314,10 @@ def test_tampering_is_found_as_the_page_says(name: str, results: Results) -> Non
 
     found = results.findings[name]
 
-    if expected in {"", Kind.HEAD}:
+    if expected in {"", FindingKind.HEAD}:
         assert {*found} == {expected} - {""}
     else:
-        assert {*found} - {Kind.HEAD} == {expected, *BESIDE.get(name, ())}
+        assert {*found} - {FindingKind.HEAD} == {expected, *BESIDE.get(name, ())}
     assert len(found) == len({*found})
     assert {*found} ^ {*results.found_alone[name]} == ONE_WAY.get(name, set())
     assert results.verified[name] == tamperings()[name].verifier

@@ -33,7 +33,7 @@ from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import Status
 from ticketctl.commands.export import STEP, export
 from ticketctl.export.export import Export
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 
 
 def exported(steps: Steps, *projects: str, **limits: Any) -> tuple[list[str], Export]:
@@ -82,7 +82,7 @@ class TestItems:
         self,
         steps: Steps,
         items: list[Item],
-        expected: list[tuple[Kind, int, int]],
+        expected: list[tuple[FindingKind, int, int]],
         projects: tuple[str, ...],
     ) -> None:
         """But for those of an unfinished seed, which nobody has given."""
@@ -90,7 +90,11 @@ class TestItems:
 
         found, counts = exported(steps, *projects)
 
-        gaps = [last - first + 1 for kind, first, last in expected if kind is Kind.GAP]
+        gaps = [
+            last - first + 1
+            for kind, first, last in expected
+            if kind is FindingKind.GAP
+        ]
         assert counts.missing == sum(gaps)
         assert len(found) == sum("id" not in item for item in items)
 

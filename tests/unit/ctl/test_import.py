@@ -270,7 +270,7 @@ class TestImport:
 
         ended = stage.call("import", path)
 
-        assert ended.status == Status.FOUND
+        assert ended.status == Status.PROBLEM
         assert stage.tickets() == before
         assert not stage.dynamodb.requests["put_item"]
 
@@ -422,7 +422,7 @@ class TestImport:
         )
 
         assert why in ended.err
-        assert (ended.status, stage.given()[-2:]) == (Status.FOUND, [1, 2])
+        assert (ended.status, stage.given()[-2:]) == (Status.PROBLEM, [1, 2])
         assert "imported 2, there already 0, refused 1" in ended.out
 
     def test_import_ends_soon_when_interrupted(self, stage: Stage) -> None:
@@ -498,7 +498,7 @@ class TestKeys:
         over = stage.call("import", path)
 
         assert why in refused.err
-        assert (refused.status, over.status) == (Status.FOUND, Status.OK)
+        assert (refused.status, over.status) == (Status.PROBLEM, Status.OK)
         assert "without a record: 1 key, whose time may be over" in over.out
 
     def test_lost_ticket_has_the_date_that_its_key_recorded(self, stage: Stage) -> None:

@@ -20,13 +20,13 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket, Request
 from ticketctl.aws.items import plain, serialized
 from ticketctl.importing.judging import MISSING, Judge
 from ticketctl.importing.lines import ExternalTicket
-from ticketctl.ledger.database import Numbers, Read
-from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.database import AuditDatabase, Read
+from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.ledger.item import Item, ItemKind, Malformed, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings
 from ticketctl.ledger.record import KeyRecord, MalformedRecord, parse_record
 from ticketctl.ledger.sequence import SequenceCheck, is_given_here
-from ticketctl.ledger.standing import Around, problem_of
+from ticketctl.ledger.standing import Neighbours, problem_of
 
 SEED = {"status": RESERVED, "origin": EXTERNAL}
 
@@ -190,7 +190,7 @@ class TestSequences:
 
         check.follow(parse({**items[1].fields, "assigned_at": date}))
 
-        assert check.runs[Kind.MISDATED] == misdated
+        assert check.runs[FindingKind.MISDATED] == misdated
 
     def test_item_that_comes_late_is_not_judged(self) -> None:
         items, _ = chained(1, 2)
@@ -234,9 +234,9 @@ class TestHoles:
 
         kind = None
         if above in BASELINES:
-            kind = None if below in OPEN else Kind.UNFINISHED_SEED
+            kind = None if below in OPEN else FindingKind.UNFINISHED_SEED
         elif not (above is ItemKind.MALFORMED and below in OPEN):
-            kind = Kind.GAP
+            kind = FindingKind.GAP
         missing = (3, 4) if under else (1, 4)
         holes = {one for one in found if one.recorded is None and one.kind in HOLES}
         assert holes == ({Finding(kind, "A", missing)} if kind else set())
@@ -253,12 +253,12 @@ class TestHoles:
             for items, last in (([guard], 0), ([guard, end], 0), ([guard], 9))
         )
 
-        assert alone == [Finding(Kind.UNFINISHED_SEED, "A", (2, 2), recorded=9)]
+        assert alone == [Finding(FindingKind.UNFINISHED_SEED, "A", (2, 2), recorded=9)]
         assert finished == elsewhere == []
         assert "seed A --last 9;" in str(alone[0])
 
 
-HOLES = {Kind.GAP, Kind.UNFINISHED_SEED}
+HOLES = {FindingKind.GAP, FindingKind.UNFINISHED_SEED}
 
 
 def moved(fields: dict[str, Any], number: int) -> Item:
@@ -302,7 +302,10 @@ class TestWindow:
 
         after = before.having(items[1])
 
-        assert kinds_of(before) == [(Kind.GAP, 2, 2), (Kind.KEY_WITHOUT_TICKET, 2)]
+        assert kinds_of(before) == [
+            (FindingKind.GAP, 2, 2),
+            (FindingKind.KEY_WITHOUT_TICKET, 2),
+        ]
         assert judge(after) == []
 
     def test_ticket_that_halves_a_gap_brings_nothing_new(self) -> None:
@@ -317,7 +320,7 @@ class TestWindow:
 
         new = new_findings(judge(before), judge(before.having(items[2])))
 
-        assert new == [Finding(Kind.GAP, "A", (3, 3))]
+        assert new == [Finding(FindingKind.GAP, "A", (3, 3))]
 
     def test_ticket_of_another_history_breaks_the_one_above(self) -> None:
         """Its own hash may be right: it covers that of the ticket below."""
@@ -329,7 +332,7 @@ class TestWindow:
 
         new = new_findings(judge(before), judge(after))
         assert {one.kind for one in new} == {
-            *(Kind.CHANGED, Kind.DIFFERING),
+            *(FindingKind.CHANGED, FindingKind.DIFFERING),
         }
 
     def test_number_that_another_key_s_record_names_is_taken(self) -> None:
@@ -341,7 +344,9 @@ class TestWindow:
 
         new = new_findings(judge(before), judge(before.having(foreign)))
 
-        assert (Kind.GIVEN_TWICE, (2,)) in {(one.kind, one.numbers) for one in new}
+        assert (FindingKind.GIVEN_TWICE, (2,)) in {
+            (one.kind, one.numbers) for one in new
+        }
 
     def test_second_ticket_of_a_key_is_new(self) -> None:
         items, records = chained(1, 2)
@@ -350,7 +355,7 @@ class TestWindow:
 
         new = new_findings(judge(before), judge(before.having(second)))
 
-        assert new == [Finding(Kind.DUPLICATE, "A", (1, 3), "k-1")]
+        assert new == [Finding(FindingKind.DUPLICATE, "A", (1, 3), "k-1")]
 
     @pytest.mark.parametrize("has_record", [True, False])
     def test_ticket_whose_time_is_over_may_have_its_key_used_again(
@@ -371,7 +376,7 @@ class TestWindow:
 
         assert found == []
         assert (judge(window) == []) is has_record
-        assert [one.kind for one in differing] == [Kind.DIFFERING]
+        assert [one.kind for one in differing] == [FindingKind.DIFFERING]
 
     def test_item_elsewhere_is_the_ticket_of_a_record(self) -> None:
         """A window need not have the ticket that a record names."""
@@ -382,7 +387,7 @@ class TestWindow:
             Window("A", [second], items[1], records=records, others={1: items[0]})
         )
 
-        assert Finding(Kind.DUPLICATE, "A", (1, 3), "k-1") in found
+        assert Finding(FindingKind.DUPLICATE, "A", (1, 3), "k-1") in found
 
     def test_malformed_item_is_new_once(self) -> None:
         wrong = parse(number_of(2))
@@ -401,7 +406,7 @@ class TestWindow:
 
         found = judge(Window("A", [items[0], changed], records=records))
 
-        assert found == [Finding(Kind.CHANGED, "A", (2, 2))]
+        assert found == [Finding(FindingKind.CHANGED, "A", (2, 2))]
 
     def test_erased_ticket_agrees_with_the_erased_record_of_its_key(self) -> None:
         ticket = parse(ticket_of(1, status="erased") | {"title": "erased"})
@@ -415,7 +420,10 @@ class TestWindow:
             for record in (own, later)
         ]
 
-        assert [[one.kind for one in ones] for ones in found] == [[], [Kind.DIFFERING]]
+        assert [[one.kind for one in ones] for ones in found] == [
+            [],
+            [FindingKind.DIFFERING],
+        ]
 
     def test_record_that_differs_from_a_text_that_the_chain_confirms_is_named(
         self,
@@ -431,7 +439,7 @@ class TestWindow:
         found = judge(Window("A", items, records={**records, key: other}))
 
         said = [(one.kind, one.detail) for one in found]
-        assert said == [(Kind.DIFFERING, "fingerprint")]
+        assert said == [(FindingKind.DIFFERING, "fingerprint")]
 
     def test_line_is_judged_with_the_record_that_is_made_of_it(self) -> None:
         items, records = chained(1, 2)
@@ -440,7 +448,7 @@ class TestWindow:
 
         alone, recorded = before.having(items[1]), before.having(items[1], records[key])
 
-        assert kinds_of(alone) == [(Kind.TICKET_WITHOUT_KEY, 2)]
+        assert kinds_of(alone) == [(FindingKind.TICKET_WITHOUT_KEY, 2)]
         assert judge(recorded) == []
 
     def test_first_item_is_judged_by_the_one_below_it(self) -> None:
@@ -448,7 +456,7 @@ class TestWindow:
 
         assert judge(Window("A", items[1:], items[0], records=records)) == []
         without = judge(Window("A", items[1:], records=records))
-        assert (Kind.GAP, (1, 1)) in {(one.kind, one.numbers) for one in without}
+        assert (FindingKind.GAP, (1, 1)) in {(one.kind, one.numbers) for one in without}
 
 
 UNDATED: dict[str, Any] = {"assigned_at": None}
@@ -503,7 +511,7 @@ class TestStanding:
         assert problem_of(ticket, OTHER_HASH, is_vouched=True) != ""
 
 
-def verdict(number: int, around: Around, *, is_seeded: bool) -> str:
+def verdict(number: int, around: Neighbours, *, is_seeded: bool) -> str:
     """Judge a ticket of another system at a number."""
     request = create_ticket("A", f"old-{number}")
     ticket = ExternalTicket(1, number, request, ASSIGNED_AT, is_dated=True)
@@ -528,9 +536,9 @@ class TestExternalNumbers:
             if one.kind in HOLES and one.recorded is None
         }
 
-        found = verdict(4, Around(under, None, over), is_seeded=is_seeded)
+        found = verdict(4, Neighbours(under, None, over), is_seeded=is_seeded)
 
-        is_open = holes == {Kind.UNFINISHED_SEED} and not is_seeded
+        is_open = holes == {FindingKind.UNFINISHED_SEED} and not is_seeded
         assert (found == MISSING) is (not holes or is_open)
 
     @pytest.mark.parametrize("is_seeded", [True, False])
@@ -539,7 +547,7 @@ class TestExternalNumbers:
     ) -> None:
         """Then a worker can have the number; right behind the last one, too."""
         for number in (2, 3):
-            around = Around(parse(ticket_of(1)), None, None)
+            around = Neighbours(parse(ticket_of(1)), None, None)
 
             found = verdict(number, around, is_seeded=is_seeded)
 
@@ -550,7 +558,7 @@ class TestExternalNumbers:
         below, right = parse(ticket_of(2)), parse(ticket_of(5))
 
         found = [
-            verdict(6, Around(under, end, None), is_seeded=seeded)
+            verdict(6, Neighbours(under, end, None), is_seeded=seeded)
             for under in (below, right)
             for seeded in (True, False)
         ]
@@ -578,8 +586,8 @@ class TestNewFindings:
     def test_range_is_new_when_it_is_not_within_the_ranges_before(
         self, before: Sequence[tuple[int, int]], after: tuple[int, int], new: int
     ) -> None:
-        gaps = [Finding(Kind.GAP, "A", ends) for ends in before]
-        gap = Finding(Kind.GAP, "A", after)
+        gaps = [Finding(FindingKind.GAP, "A", ends) for ends in before]
+        gap = Finding(FindingKind.GAP, "A", after)
 
         assert len(new_findings(gaps, [gap])) == new
 
@@ -600,7 +608,7 @@ class TestNumbers:
         items = [moved(KINDS[kind][0], place) for place, kind in enumerate(ItemKind, 1)]
         tickets = [item.number for item in items if isinstance(item, Ticket)]
 
-        with Numbers({}) as numbers:
+        with AuditDatabase({}) as numbers:
             numbers.add(map(Read, items))
             counts = numbers.counts("A")
             unmatched = [*numbers.unmatched()]

@@ -70,7 +70,7 @@ class TestVoid:
 
         ended = stage.call("void", "PROJ-42", "--reason", "spam")
 
-        assert ended.status == Status.FOUND
+        assert ended.status == Status.PROBLEM
         assert stage.tickets() == before
         assert stage.published == []
 

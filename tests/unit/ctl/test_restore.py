@@ -350,7 +350,7 @@ class TestRefusals:
         ended = history.stage.call("restore", path, "--partial")
 
         assert why in planned.err
-        assert (planned.status, ended.status) == (Status.FOUND, Status.FOUND)
+        assert (planned.status, ended.status) == (Status.PROBLEM, Status.PROBLEM)
         assert "refused 1" in ended.out
         assert (history.stage.tickets(), history.stage.records()) == before
 
@@ -605,7 +605,7 @@ class TestReserved:
         planned = seeded.call("restore", history.saved, "--verify")
         history.bring_back()
 
-        assert planned.status == Status.FOUND
+        assert planned.status == Status.PROBLEM
         assert not audited(seeded).findings
         after = seeded.tickets()
         assert after[20] == before[20]

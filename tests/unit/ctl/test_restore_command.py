@@ -259,7 +259,7 @@ class TestOthers:
 
         ended = restore(past)
 
-        assert ended.status == Status.FOUND
+        assert ended.status == Status.PROBLEM
         assert "PROJ-5: it " in ended.err
         assert past.read("PROJ", place) == other
         there = tables(past)["tickets"]
@@ -382,7 +382,7 @@ class TestLineByLine:
 
         ended = restore(past)
 
-        assert ended.status == Status.FOUND
+        assert ended.status == Status.PROBLEM
         assert "the record of the key other names this number" in ended.err
         assert 22 not in past.tickets()
 
@@ -401,7 +401,7 @@ class TestLineByLine:
 
         ended = restore(past)
 
-        assert ended.status == Status.FOUND
+        assert ended.status == Status.PROBLEM
         assert "the record of other" in ended.err
         assert "PROJ-22" in ended.err
         assert tables(past) == before
@@ -429,7 +429,7 @@ class TestHistories:
 
         ended = restore(past)
 
-        assert ended.status == Status.FOUND
+        assert ended.status == Status.PROBLEM
         assert "it is another history" in ended.err
         ours = [
             one for one in tables(past)["tickets"] if one["project_id"]["S"] != "OPS"
@@ -446,7 +446,7 @@ class TestHistories:
 
         ended = restore(past, "--partial")
 
-        assert ended.status == Status.FOUND
+        assert ended.status == Status.PROBLEM
         assert "nothing shows that it is of the same history" in ended.err
         assert tables(past) == before
 
@@ -783,7 +783,7 @@ class TestFile:
 
         ended = restore(past, "--partial", "--project", "PROJ")
 
-        assert ended.status == Status.FOUND
+        assert ended.status == Status.PROBLEM
         assert "PROJ-5 is missing and not coming back" in ended.err
         assert " seed " not in ended.out  # Another part may have the number.
         assert tables(past)["tickets"] == [

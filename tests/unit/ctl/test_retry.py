@@ -9,7 +9,7 @@ from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.sender import Sender
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import BusyError
-from ticketctl.sequences.repeating import Repeat
+from ticketctl.sequences.reannouncing import Reannouncement
 
 
 def test_delays_double_from_the_shortest_to_the_longest() -> None:
@@ -31,7 +31,7 @@ def test_delays_double_from_the_shortest_to_the_longest() -> None:
 
 
 def test_pauses_are_real_unless_another_clock_is_given(stage: Stage) -> None:
-    one, other = RetryPolicy(), Repeat(stage, "PROJ", 1, 2)
+    one, other = RetryPolicy(), Reannouncement(stage, "PROJ", 1, 2)
     waiting = one, other, Sender(stage.services.sqs, "source"), TableReader.of(stage)
 
     assert {each.sleep for each in waiting} == {time.sleep}

@@ -42,7 +42,7 @@ def run_on(stage: Stage, **options: Any) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize(
-    ("is_answered", "status"), [(True, Status.OK), (False, Status.FOUND)]
+    ("is_answered", "status"), [(True, Status.OK), (False, Status.PROBLEM)]
 )
 def test_run_ends_with_status_0_when_every_message_of_its_file_is_accounted_for(
     stage: Stage,

@@ -39,7 +39,13 @@ from ticketctl.aws.aws_errors import error_code, explained, is_no_answer
 from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, variable_of
 from ticketctl.aws.stack import Stack, find_stack
 from ticketctl.cli.errors import CloudError, Status
-from ticketctl.cli.output import console, print_json, print_json_line, remark, visible
+from ticketctl.cli.output import (
+    console,
+    print_json,
+    print_json_line,
+    print_note,
+    sanitized,
+)
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands import app
 from ticketctl.commands.application import stack_of
@@ -499,7 +505,7 @@ class TestCommand:
 
         def look() -> None:
             console().print(text)
-            remark(text)
+            print_note(text)
             print_json_line(text)
 
         out, err = (io.TextIOWrapper(io.BytesIO(), "latin-1") for _ in range(2))
@@ -538,7 +544,7 @@ class TestCommand:
         with os.fdopen(writer, "wb") as closed:
             ended = run("-m", *line.split(), cwd=tmp_path, stdout=closed)
 
-        assert ended.returncode == Status.FOUND
+        assert ended.returncode == Status.PROBLEM
         assert ended.stderr == ""
 
     def test_command_gets_the_stack_that_the_options_name(
@@ -622,13 +628,13 @@ class TestOutput:
     def test_text_is_one_visible_line(
         self, text: str, width: int | None, shown: str
     ) -> None:
-        assert visible(text, width) == shown
+        assert sanitized(text, width) == shown
 
     @pytest.mark.parametrize("text", ["tenant:a:42", "[/x]", "[red]"])
     def test_remark_is_shown_as_it_is_when_it_looks_like_markup(
         self, capsys: pytest.CaptureFixture[str], text: str
     ) -> None:
-        remark(text)
+        print_note(text)
         console().print(text, markup=False)
 
         assert capsys.readouterr() == (f"{text}\n", f"{text}\n")

@@ -28,13 +28,13 @@ from ticketctl.audit.audit import ProjectAudit
 from ticketctl.aws.announcements import REFUSED as REFUSED_TYPE
 from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
-from ticketctl.ledger.findings import Finding, Kind
+from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
 from ticketctl.verify.report import print_run, run_json
 from ticketctl.verify.run import Run, take_own
 from ticketctl.verify.verdict import judge
 
-GAP = Finding(Kind.GAP, "A", (1, 1))
+GAP = Finding(FindingKind.GAP, "A", (1, 1))
 AT_CAP = "SequenceFullError"
 FIRST, SECOND = ticket_fields("A", "first"), FULL | ticket_fields("A", "second")
 BROKEN = json.dumps(FIRST)[:-1]
@@ -389,7 +389,7 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
 
 
 def test_project_keeps_its_findings_but_that_it_has_no_ticket(stage: Stage) -> None:
-    none = Finding(Kind.NO_TICKETS, "A")
+    none = Finding(FindingKind.NO_TICKETS, "A")
 
     read = Project.read(stage, ProjectAudit("A", findings=[GAP, none]))
 

@@ -28,7 +28,7 @@ from ticket_numbering.worker.results import Numbered, Result
 from ticketctl.aws.outputs import variable_of
 from ticketctl.commands import app
 from ticketctl.commands.application import LOCAL
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 from ticketctl.status.variables import UNSET
 from tools.rights import Grant, tasks
 
@@ -81,7 +81,7 @@ COLUMNS = {
 NAMES = {
     *ids_of("AWS::CloudWatch::Alarm", GradualDeployment="true"),
     *names_below(TransientError) | names_below(PoisonMessageError),
-    *Kind,
+    *FindingKind,
     *Metric,
     *WORDS["outcome"] | WORDS["message"],
     *COLUMNS,

@@ -39,11 +39,11 @@ from ticket_numbering.allocation.block import (
     REQUEST_OVERHEAD_BYTES,
     Block,
 )
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.allocation.sequence_cache import TTL, SequenceCache
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
-    BlockRefused,
+    BlockInvalid,
     Cancelled,
     Reason,
     Slot,
@@ -91,7 +91,7 @@ class Environment:
         *faults: Fault,
         after: timedelta = AT_ONCE,
         in_order: bool = False,
-    ) -> Allocation:
+    ) -> Progress:
         """Run the algorithm so long after the batch before, with the longest delays."""
         self.clock += after
         self.store.faults = list(faults)
@@ -131,9 +131,9 @@ def environment() -> Environment:
     return Environment()
 
 
-def numbers(allocation: Allocation) -> list[int]:
+def numbers(allocation: Progress) -> list[int]:
     """Return the numbers given, ascending."""
-    answers = [*allocation.recorded.values(), *allocation.assigned.values()]
+    answers = [*allocation.settled.values(), *allocation.assigned.values()]
     return sorted(answer.number for answer in answers if isinstance(answer, Assignment))
 
 
@@ -419,7 +419,7 @@ class TestCachedNumber:
                 "throttled": THROTTLED,
                 "taken": cancelled(TAKEN),
                 "invalid": everywhere(ticket=Reason.INVALID),
-                "refused": lambda _: BlockRefused("ValidationException"),
+                "refused": lambda _: BlockInvalid("ValidationException"),
             }
         ),
     )
@@ -630,11 +630,11 @@ def _of_item_size(size: int) -> CreateTicket:
 def _refusal(offender: CreateTicket, why: str = FOR_AN_ITEM) -> Fault:
     """Refuse any block with the offender."""
 
-    def fault(block: Block) -> Cancelled | BlockRefused | None:
+    def fault(block: Block) -> Cancelled | BlockInvalid | None:
         if offender not in block.requests:
             return None
         if why == AS_A_WHOLE:
-            return BlockRefused(why)
+            return BlockInvalid(why)
         invalid = Slot(Reason.INVALID)
         return Cancelled(
             [invalid if request is offender else FREE for request in block.requests]

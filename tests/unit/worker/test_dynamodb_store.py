@@ -31,7 +31,7 @@ from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.allocation.block import MAX_ITEM_BYTES, REQUEST_OVERHEAD_BYTES
 from ticket_numbering.allocation.store import (
     MAX_KEYS_PER_READ,
-    BlockRefused,
+    BlockInvalid,
     Cancelled,
     Committed,
     Reason,
@@ -440,7 +440,7 @@ class TestFailure:
 
         answer = store.write_block(block_of(create_tickets(2)))
 
-        assert answer == BlockRefused("ValidationException")
+        assert answer == BlockInvalid("ValidationException")
 
     @pytest.mark.parametrize(("call", "name"), cases(CALLS))
     def test_error_names_the_call_and_the_code_when_dynamodb_refuses_it(

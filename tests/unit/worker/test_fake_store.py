@@ -12,7 +12,7 @@ from conformance.backends import model_backend
 from tests.support.builders import block_of, create_ticket
 from tests.support.fakes import FakeTicketStore
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS
-from ticket_numbering.allocation.store import BlockRefused
+from ticket_numbering.allocation.store import BlockInvalid
 from ticket_numbering.contract.dynamodb_items import ticket_id
 
 TIMES: Final = ("2026-11-20T18:30:00.123Z", "2026-11-21T06:00:00.000Z")
@@ -42,7 +42,7 @@ BLOCKS: Final = st.tuples(
 
 def shown(answer: object) -> object:
     """Return an answer of which a refusal's words do not count."""
-    return BlockRefused if isinstance(answer, BlockRefused) else answer
+    return BlockInvalid if isinstance(answer, BlockInvalid) else answer
 
 
 @given(st.lists(BLOCKS, min_size=1, max_size=6), st.sets(st.integers(1, 5)))

@@ -22,7 +22,7 @@ from tests.support.line import (
 from ticket_numbering.adapters.dynamodb_line import EXPIRES_AFTER_SECONDS, DynamoDBLine
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
 from ticket_numbering.allocation.place import LineStore, Place
-from ticket_numbering.allocation.store import BlockRefused
+from ticket_numbering.allocation.store import BlockInvalid
 from ticket_numbering.contract.errors import StoreRefusedError, StoreUnavailableError
 
 FIRST_NUMBER_SECONDS = 2.0
@@ -34,8 +34,8 @@ def fill(environment: Warm, count_of: int) -> None:
         environment.tickets.fill(MAX_BLOCK_REQUESTS)
 
 
-def _refused(block: Block) -> BlockRefused:
-    return BlockRefused(f"{len(block.requests)} are too many")
+def _refused(block: Block) -> BlockInvalid:
+    return BlockInvalid(f"{len(block.requests)} are too many")
 
 
 @dataclass

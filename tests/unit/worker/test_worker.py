@@ -23,7 +23,7 @@ from tests.support.builders import (
 from tests.support.fakes import FakeService
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
-from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, BlockRefused
+from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, BlockInvalid
 from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.errors import (
     AnnouncementError,
@@ -476,7 +476,7 @@ class TestFifoOrder:
     ) -> None:
         """Else it would have a lower number than the refused one in the end."""
         # The block of both, then that of the first.
-        system.store.faults = [lambda _: BlockRefused("ValidationException")] * 2
+        system.store.faults = [lambda _: BlockInvalid("ValidationException")] * 2
 
         refused, later = system.handle(record(), record())
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from ticket_numbering.allocation.progress import Allocation
+from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.contract.errors import (
     IdempotencyMismatchError,
     NotAttemptedError,
@@ -42,7 +42,7 @@ ANNOUNCED_DELIVERIES: Final = 4
 
 
 @dataclass(slots=True)
-class Answers:
+class BatchProgress:
     """The answers to the records of a batch so far, each event announced once.
 
     One thread at a time announces, so that a FIFO topic keeps the order. Replays are
@@ -57,7 +57,7 @@ class Answers:
     clock: Callable[[], float]
     recorded: Mapping[RequestKey, Assignment | Exception] = field(default_factory=dict)
     """The earlier answers that a lookup found."""
-    allocations: dict[str, Allocation] = field(default_factory=dict)
+    allocations: dict[str, Progress] = field(default_factory=dict)
     """Those that answer the others, by project."""
     has_failed: bool = False
     """Whether the last announcement left out an event; it is due again."""
@@ -139,10 +139,10 @@ class Answers:
         record, request, is_new = entry.record, entry.request, False
         answer: Assignment | Exception | None = self.recorded.get(request.key)
         if answer is None:
-            allocation = self.allocations[request.project_id]
-            answer = allocation.answer_to(request)
+            progress = self.allocations[request.project_id]
+            answer = progress.answer_to(request)
             was_tried = entry is self._tried[request.identity]
-            is_new = was_tried and request.key in allocation.assigned
+            is_new = was_tried and request.key in progress.assigned
         if isinstance(answer, SequenceFullError):
             return Refused(record, request, answer)
         if isinstance(answer, Exception):
@@ -181,7 +181,7 @@ def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, Pending]:
     return records
 
 
-def reported(
+def with_retries(
     results: Iterable[Result], failures: Mapping[str, Exception]
 ) -> list[Result]:
     """Return to the queue what is not announced, and what a FIFO group holds back.

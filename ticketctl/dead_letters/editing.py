@@ -15,18 +15,18 @@ from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.items import plain
 from ticketctl.aws.request_fields import exact_fields, read_fields
-from ticketctl.aws.stack import System, limits_of
+from ticketctl.aws.stack import StackAccess, limits_of
 from ticketctl.aws.tickets import records_of
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import (
     console,
     counted,
     json_line,
-    notes,
     print_json_line,
+    print_note,
     program,
-    remark,
-    visible,
+    sanitized,
+    stderr_console,
 )
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
@@ -45,7 +45,7 @@ _NOT_DONE: Final = (
 
 
 def delete_selected(
-    stack: System,
+    stack: StackAccess,
     selection: Selection,
     save: Path | None,
     *,
@@ -66,7 +66,7 @@ def delete_selected(
         console().print("nothing to delete")
         return
     if not yes:
-        print_table(notes(), found[:_SHOWN])
+        print_table(stderr_console(), found[:_SHOWN])
     kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
     confirm(f"Delete {counted(len(found), 'dead letter')} for ever ({kept})?", yes=yes)
     if save:
@@ -75,7 +75,7 @@ def delete_selected(
 
 
 def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
-    stack: System,
+    stack: StackAccess,
     message_id: str,
     file: TextIO,
     save: Path | None,
@@ -106,7 +106,7 @@ def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
         else "give another ticket another key, or if none is wanted: "
         f"{program} dead-letters delete {dead_letter.message_id}"
     )
-    _refuse_number_of(stack, request.key, remedy)
+    _reject_number_of(stack, request.key, remedy)
     if not other and outlives_its_key(dead_letter, retention_days):
         raise InputError("nothing was sent")
     if other:
@@ -142,7 +142,7 @@ def _read(file: TextIO, limits: Limits) -> tuple[str, CreateTicket]:
         remedy = "; iconv -f utf-16 -t utf-8 makes it of what PowerShell writes"
         raise InputError(f"nothing was sent: the body is not UTF-8{remedy}") from error
     except PoisonMessageError as error:
-        raise InputError(f"nothing was sent: {visible(str(error))}") from error
+        raise InputError(f"nothing was sent: {sanitized(str(error))}") from error
     if refusal := limits.refusal(request):
         raise InputError(f"nothing was sent: {refusal}")
     return body, request
@@ -157,10 +157,10 @@ def _other_request(dead_letter: DeadLetter, new: RequestKey) -> str | None:
 
 
 def _named(project_id: object, key: object) -> str:
-    return visible(f"{key or '-'} of {project_id or '-'}")
+    return sanitized(f"{key or '-'} of {project_id or '-'}")
 
 
-def _numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> set[str]:
+def _numbered(stack: StackAccess, dead_letters: Sequence[DeadLetter]) -> set[str]:
     """Print the dead letters that have a number, and return their message ids."""
     keys = [CreateTicket.key_of(one.body) for one in dead_letters]
     records = records_of(stack, filter(None, keys))
@@ -170,14 +170,14 @@ def _numbered(stack: System, dead_letters: Sequence[DeadLetter]) -> set[str]:
         if key in records and _is_numbered(dead_letter, record := plain(records[key]))
     ]
     for dead_letter, record in numbered:
-        remark(
+        print_note(
             f"{dead_letter.message_id}: has {dead_letter.project_id}-"
             f"{record.get(NUMBER, '?')}, perhaps not announced"
         )
     return {dead_letter.message_id for dead_letter, _ in numbered}
 
 
-def _refuse_number_of(stack: System, key: RequestKey, remedy: str) -> None:
+def _reject_number_of(stack: StackAccess, key: RequestKey, remedy: str) -> None:
     """Refuse to send the request of a key that has a number.
 
     Raises:

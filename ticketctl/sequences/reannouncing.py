@@ -20,12 +20,12 @@ from ticket_numbering.contract.events import (
 )
 from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
-from ticketctl.aws.stack import System
+from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
 from ticketctl.aws.tickets import tickets_above
-from ticketctl.cli.output import console, program, remark, with_progress
+from ticketctl.cli.output import console, print_note, program, with_progress
 from ticketctl.ledger.chain import chain_problem
-from ticketctl.ledger.findings import Kind
+from ticketctl.ledger.findings import FindingKind
 from ticketctl.ledger.item import Item, Malformed, Reserved, Ticket
 from ticketctl.ledger.sequence import explains_below, is_given_here
 from ticketctl.sequences.announcing import Announcer, envelope_of
@@ -41,8 +41,8 @@ _LEFT_OUT: Final = (
 )
 
 _DOUBTS: Final = {
-    Kind.CHANGED: "is not as it was announced",
-    Kind.NOT_VERIFIABLE: "has what this ticketctl does not know",
+    FindingKind.CHANGED: "is not as it was announced",
+    FindingKind.NOT_VERIFIABLE: "has what this ticketctl does not know",
 }
 """Why a ticket is not announced again under the id that its event had."""
 
@@ -52,10 +52,10 @@ Due = tuple[Item, Head]
 
 
 @dataclass
-class Repeat:
+class Reannouncement:
     """The events of a range of a project's numbers, in their order."""
 
-    stack: System
+    stack: StackAccess
     project_id: str
     first: int
     last: int
@@ -85,7 +85,7 @@ class Repeat:
                         self.counts[kind.__name__] += 1
             except BaseException:  # Ctrl-C as well.
                 if announcer:
-                    remark(f"announced: {until}")
+                    print_note(f"announced: {until}")
                 raise
         verb = "announced" if announcer else "to announce"
         events, left_out = self._listed(_EVENTS), self._listed(_LEFT_OUT)
@@ -188,7 +188,7 @@ class Repeat:
     def _remark(self, problem: str, see: str = "audit") -> None:
         if problem not in self.problems:  # Else it is read again.
             self.problems.add(problem)
-            remark(f"{problem}; see: {program} {see}")
+            print_note(f"{problem}; see: {program} {see}")
 
     def _above(self, number: int) -> Iterator[Item]:
         """Yield the items above a number, without what no worker can have numbered."""
