@@ -70,8 +70,8 @@ def pytest_collection_modifyitems(
 ) -> None:
     """Put the long tests first again: pytest-randomly has shuffled the files."""
     if config.getoption("stack"):
-        others = [one for one in items if not one.get_closest_marker("any_stack")]
-        items[:] = [one for one in items if one not in others]
+        others = [item for item in items if not item.get_closest_marker("any_stack")]
+        items[:] = [item for item in items if item not in others]
         config.hook.pytest_deselected(items=others)
     places = config.getini("testpaths")
     items.sort(key=lambda item: [not item.nodeid.startswith(path) for path in places])

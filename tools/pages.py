@@ -97,7 +97,9 @@ def _members(model: type[BaseModel]) -> str:
 
 def _sets() -> str:
     """Return two sets in Python, as its formatter leaves them."""
-    optional, stored = (map('    "{}",'.format, one) for one in (_OPTIONAL, _STORED))
+    optional, stored = (
+        map('    "{}",'.format, names) for names in (_OPTIONAL, _STORED)
+    )
     text = "TEXT = {", *stored, "    *OPTIONAL,", "}\n"
     return "\n".join(["", "OPTIONAL = {", *optional, "}", *text])
 

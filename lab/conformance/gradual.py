@@ -67,7 +67,7 @@ def update(stack: Stack) -> Iterator[Seen]:
     """
     cloudformation = stack.client("cloudformation")
     [found] = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
-    values = {one["ParameterKey"]: one for one in found["Parameters"]}
+    values = {parameter["ParameterKey"]: parameter for parameter in found["Parameters"]}
     if values["GradualDeployment"]["ParameterValue"] != "true":
         raise InputError(f"deploy {stack.name} with GradualDeployment=true first")
     kept = [
@@ -107,7 +107,9 @@ def _look(stack: Stack) -> Seen:
         FunctionName=stack.outputs["WorkerFunctionName"], Name=ALIAS
     )
     weights = alias.get("RoutingConfig", {}).get("AdditionalVersionWeights", {})
-    watched = {one["Name"]: one["Value"] for one in alarm["Dimensions"]}
+    watched = {
+        dimension["Name"]: dimension["Value"] for dimension in alarm["Dimensions"]
+    }
     return Seen(
         found["StackStatus"],
         alias["FunctionVersion"],

@@ -139,7 +139,9 @@ def change_visibility(backend: Backend, messages: list[Any]) -> list[str]:
         QueueUrl=backend.source,
         Entries=[
             {"Id": f"id-{place}", "VisibilityTimeout": 0, "ReceiptHandle": handle}
-            for place, handle in enumerate(one["ReceiptHandle"] for one in messages)
+            for place, handle in enumerate(
+                message["ReceiptHandle"] for message in messages
+            )
         ],
     )
     return [entry["Id"] for entry in answer.get("Failed", [])]

@@ -27,24 +27,26 @@ def main() -> Iterator[str]:
 def _prove() -> Iterator[str]:
     every = [*obligations()]
     proved: Counter[str] = Counter()
-    for one in every:
-        verdict = one.verdict()
-        proved[one.step] += verdict == PROVED
+    for obligation in every:
+        verdict = obligation.verdict()
+        proved[obligation.step] += verdict == PROVED
         if verdict != PROVED:
-            yield f"not proved, {verdict}: {one.step}: {one.name}"
+            yield f"not proved, {verdict}: {obligation.step}: {obligation.name}"
     for step, count in proved.items():
         print(f"{step}: {count} obligations proved")
-    left_alone = sum(one.is_known for one in every)
+    left_alone = sum(obligation.is_known for obligation in every)
     yield from _said(
         f"{proved.total()} obligations proved, "
         f"{left_alone} of them about what a step leaves alone"
     )
     must_fail = controls(every)
-    failed = [one.step for one in must_fail if one.verdict() == PROVED]
+    failed = [
+        obligation.step for obligation in must_fail if obligation.verdict() == PROVED
+    ]
     yield from (f"what is known contradicts itself: {step}" for step in failed)
     yield from _said(f"{len(must_fail)} controls, {len(failed) or 'none'} proved")
     promised = {rule.breaks.name for rule in RULES}
-    for name in sorted(promised - {one.name for one in every}):
+    for name in sorted(promised - {obligation.name for obligation in every}):
         yield f"no obligation: {name}"
 
 

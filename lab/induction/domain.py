@@ -64,8 +64,8 @@ class Domain:
         names = [f"{kind}_{self.depth}_{place}" for place, kind in enumerate(kinds)]
         self.depth += 1
         bound = [
-            z3.Const(*one)
-            for one in zip(names, map(self.sorts.get, kinds), strict=True)
+            z3.Const(*pair)
+            for pair in zip(names, map(self.sorts.get, kinds), strict=True)
         ]
         body = formula(*bound)
         self.depth -= 1

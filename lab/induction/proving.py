@@ -71,7 +71,8 @@ class Obligation:
 def controls(of: Iterable[Obligation]) -> Collection[Obligation]:
     """Return what must not be proved: a contradiction, from all that is known."""
     return {
-        one.known: replace(one, goal=NO, resources=RESOURCES_OF_A_CONTROL) for one in of
+        obligation.known: replace(obligation, goal=NO, resources=RESOURCES_OF_A_CONTROL)
+        for obligation in of
     }.values()
 
 
@@ -80,7 +81,7 @@ def decide(formulas: Sequence[Term], resources: int = RESOURCES, seed: int = 1) 
     solver = z3.Solver(ctx=z3.Context())
     solver.set("random_seed", seed)
     solver.set("rlimit", resources)
-    solver.add(*(one.translate(solver.ctx) for one in (DAY > 0, *formulas)))
+    solver.add(*(formula.translate(solver.ctx) for formula in (DAY > 0, *formulas)))
     return solver
 
 

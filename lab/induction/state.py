@@ -153,8 +153,10 @@ def any_state(domain: Domain) -> State:
     """Return a state of which nothing is known."""
     return State(
         **{
-            one.name: domain.function(*one.metadata["kinds"], name=one.name)
-            for one in fields(State)
+            attribute.name: domain.function(
+                *attribute.metadata["kinds"], name=attribute.name
+            )
+            for attribute in fields(State)
         }
     )
 
@@ -162,8 +164,8 @@ def any_state(domain: Domain) -> State:
 def empty_tables(domain: Domain) -> State:
     """Return the state before the first message."""
     known = {
-        one.name: (lambda *_, value=one.metadata["start"]: value)
-        for one in fields(State)
-        if one.metadata["start"] is not None
+        attribute.name: (lambda *_, value=attribute.metadata["start"]: value)
+        for attribute in fields(State)
+        if attribute.metadata["start"] is not None
     }
     return replace(any_state(domain), **known)

@@ -83,9 +83,9 @@ class Widening:
 
     def too_long(self) -> Iterator[str]:
         """Yield what is not proved within its resources as the guard stands."""
-        for one in self._obligations(lambda guard: z3.And([*conditions(guard)])):
-            if not _is_proved(one):
-                yield f"{self.name}: {one.name} takes more: name it in LONG"
+        for obligation in self._obligations(lambda guard: z3.And([*conditions(guard)])):
+            if not _is_proved(obligation):
+                yield f"{self.name}: {obligation.name} takes more: name it in LONG"
 
     def holds_with(self, condition: Term, weaker: Term) -> bool:
         """Return whether each obligation is still proved with a weaker condition."""
@@ -118,7 +118,7 @@ def _is_proved(obligation: Obligation) -> bool:
     if not _is_long(obligation):
         return replace(obligation, resources=ENOUGH).is_proved
     tries = (replace(obligation, resources=10 * ENOUGH, seed=n) for n in SEEDS)
-    return any(one.is_proved for one in tries)
+    return any(obligation.is_proved for obligation in tries)
 
 
 def conditions(guard: Term) -> Iterator[Term]:

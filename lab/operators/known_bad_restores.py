@@ -27,7 +27,7 @@ def dropping(drops: Callable[[Action], bool]) -> Make:
 
     def wrap(real: Any) -> AlteredClient:
         def transact_write_items(**request: Any) -> Any:
-            left = [one for one in request["TransactItems"] if not drops(one)]
+            left = [action for action in request["TransactItems"] if not drops(action)]
             return real.transact_write_items(TransactItems=left) if left else {}
 
         return AlteredClient(real, transact_write_items=transact_write_items)

@@ -79,8 +79,8 @@ class RestoredHistory:
         is_whole = max([0, *records.values(), *numbers_in(file)]) <= max([0, *before])
         is_alone = len(files) == 1
         self.system.is_running = is_whole and is_alone and self.choices.chance(0.5)
-        for one in files:
-            self._restore_among_others(one, file)
+        for part in files:
+            self._restore_among_others(part, file)
         self.system.is_running = False
         self._restore_to_the_end(file)
         self._check_items(before)

@@ -134,7 +134,7 @@ class RestoredSystem:
         queue, entries = self.services.queues["source"], self.services.sns.entries
         before = len(entries)
         queue.send(request.model_dump_json())
-        records = [SQSRecord.of(record_of(one)) for one in queue.receive(10)]
+        records = [SQSRecord.of(record_of(message)) for message in queue.receive(10)]
         worker.handle(records, lambda: 60.0)
         queue.messages.clear()
         for entry in self.services.sns.entries[before:]:
@@ -154,8 +154,10 @@ class RestoredSystem:
         judged = [*judge_all(self.stack, target.judge, tickets)]
         for project, end in sorted(ends(judged)):
             target.seed(project, end)
-        for one in target.judged([one.ticket for one in judged if one.is_due]):
-            target.write(one)
+        for planned in target.judged(
+            [planned.ticket for planned in judged if planned.is_due]
+        ):
+            target.write(planned)
 
     def mark(self, number: int, status: str, reason: str = "so") -> None:
         """Void or erase a ticket."""
@@ -176,7 +178,7 @@ class RestoredSystem:
                 for record in unexplained.records()
             ]
         lines.append(end_line(tickets.items, unexplained.count, tickets.missing))
-        path.write_text("".join(f"{json.dumps(one)}\n" for one in lines))
+        path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         return path
 
     def _reader(self) -> TableReader:
@@ -203,7 +205,9 @@ class RestoredSystem:
             restore = Restore(stack, database, saved, terms, is_part=is_part)
             restore.planner = Planner(database, self.verdicts(terms))
             restore.plan()
-            is_open = any(database.is_open(one.project_id) for one in restore.outlines)
+            is_open = any(
+                database.is_open(outline.project_id) for outline in restore.outlines
+            )
             ended.is_refused = is_open and self.is_running
             if not (ended.is_refused or restore.is_empty):
                 restore.run()
@@ -236,7 +240,7 @@ class RestoredSystem:
 
 
 def _options(words: list[str]) -> dict[str, str]:
-    names = [one for one in words if one.startswith("--")]
+    names = [word for word in words if word.startswith("--")]
     return {
         name.removeprefix("--").replace("-", "_"): words[words.index(name) + 1]
         for name in names

@@ -189,9 +189,12 @@ class SeededWorld(World):
         for project, end in sorted(ends(judged)):
             if seeded := target.seed(project, end):
                 self.monitor.done(seeded)
-        due = [one.ticket for one in judged if one.is_due]
-        for one in [*(one for one in judged if not one.is_due), *target.judged(due)]:
-            number, fate = one.ticket.number, target.write(one)
+        due = [planned.ticket for planned in judged if planned.is_due]
+        for planned in [
+            *(planned for planned in judged if not planned.is_due),
+            *target.judged(due),
+        ]:
+            number, fate = planned.ticket.number, target.write(planned)
             self.outcomes[fate] += 1
             there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:

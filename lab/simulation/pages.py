@@ -9,4 +9,4 @@ ROOT: Final = Path(__file__).parents[2]
 def unsaid(page: str, *figures: str) -> list[str]:
     """Return a line for each of these figures that a page does not have."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return [f"not in {page}: {one}" for one in figures if one not in text]
+    return [f"not in {page}: {figure}" for figure in figures if figure not in text]

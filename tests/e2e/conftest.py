@@ -95,8 +95,12 @@ class System:
         ]
         requests, told = send(self.stack, bodies), self.announcements().numbers
         self.sent += [
-            Sent(one.message_id, one.body, CreateTicket.key_of(one.body) in told)
-            for one in requests
+            Sent(
+                request.message_id,
+                request.body,
+                CreateTicket.key_of(request.body) in told,
+            )
+            for request in requests
         ]
         return requests
 

@@ -86,7 +86,9 @@ def test_each_change_is_seen_when_the_stack_is_updated_once(
     assert tuple(update(stack_on(deployed))) == GOOD
 
     [asked] = deployed.updates
-    values = {one.pop("ParameterKey"): one for one in asked["Parameters"]}
+    values = {
+        parameter.pop("ParameterKey"): parameter for parameter in asked["Parameters"]
+    }
     kept = {"UsePreviousValue": True}
     assert values.pop("DeploymentId")["ParameterValue"] != "1"
     assert values == {"GradualDeployment": kept, "Key": kept}

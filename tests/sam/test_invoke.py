@@ -35,7 +35,7 @@ def test_event_is_answered_in_a_container_as_the_table_of_expectations_says(
     system.wait_for(lambda: len(system.announced) >= len(keys))
     assert invocation.response == NO_FAILURE
     announced = [json.loads(message.body) for message in system.announced]
-    ids = [one["id"] for one in announced if "number" in one["data"]]
+    ids = [event["id"] for event in announced if "number" in event["data"]]
     assert sorted(ids) == sorted(keys)
     assert all(system.audit(project).is_clean for project in numbers)
     assert invocation.outcomes.keys() == {

@@ -48,7 +48,7 @@ def test_verifier_finds_only_dates_too_far_apart_and_what_a_later_release_adds()
                 for ticket in tickets
                 if FOREIGN in ticket
             ]
-        dates = [one for one in found if one.endswith(DATED_BEFORE)]
-        others = sorted(one for one in found if one not in dates)
+        dates = [finding for finding in found if finding.endswith(DATED_BEFORE)]
+        others = sorted(finding for finding in found if finding not in dates)
         assert (others, len(dates)) == (sorted(later), world.chains.dates_back)
     assert chained > HISTORIES

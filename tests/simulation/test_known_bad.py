@@ -51,7 +51,7 @@ class TestKnownBadAlgorithms:
     ) -> None:
         outcomes = (play(seed, algorithm) for seed in range(1, SEEDS + 1))
 
-        first = next(one.violation for one in outcomes if one.violation)
+        first = next(outcome.violation for outcome in outcomes if outcome.violation)
 
         assert first.check is algorithm.breaks, first
 

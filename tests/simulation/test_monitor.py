@@ -518,4 +518,4 @@ def test_each_check_is_seen_to_fail() -> None:
     seen = {check for _, check in (*OPERATORS, *WORLDS, *RESTORES.values())}
     seen |= {check for check, _ in (*NUMBERED, *FRESH, *AT_THE_END)}
 
-    assert seen | {one.breaks for one in KNOWN_BAD} == {*Invariant}
+    assert seen | {algorithm.breaks for algorithm in KNOWN_BAD} == {*Invariant}

@@ -56,7 +56,9 @@ def altering(**operations: Callable[..., Any]) -> Wrapper:
     """Return what makes a client with other operations, which get the real client."""
 
     def alter(real: Any) -> AlteredClient:
-        changed = {name: partial(one, real) for name, one in operations.items()}
+        changed = {
+            name: partial(operation, real) for name, operation in operations.items()
+        }
         return AlteredClient(real, **changed)
 
     return alter
@@ -172,7 +174,7 @@ def first_texts(environment: ExecutionEnvironment) -> Handler:
     first: dict[str, Envelope] = {}
 
     def change(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
-        return [first.setdefault(one.event.id, one) for one in envelopes]
+        return [first.setdefault(envelope.event.id, envelope) for envelope in envelopes]
 
     return environment.handler(publisher=partial(Announcing, change=change))
 

@@ -59,4 +59,6 @@ def _evaluated(alarm: Json, given: Mapping[str, Series]) -> Series:
 
 def _stats(alarm: Json) -> dict[str, Json]:
     queries = alarm.get("Metrics", [])
-    return {one["Id"]: one["MetricStat"] for one in queries if "MetricStat" in one}
+    return {
+        query["Id"]: query["MetricStat"] for query in queries if "MetricStat" in query
+    }

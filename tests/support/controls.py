@@ -166,9 +166,9 @@ class Controls:
 
     def _DescribeAlarms(self) -> dict[str, Any]:  # noqa: N802
         there = [
-            one | {"AlarmName": f"own-{name}"}
-            for name, one in self.alarms.items()
-            if one and name not in self.removed
+            alarm | {"AlarmName": f"own-{name}"}
+            for name, alarm in self.alarms.items()
+            if alarm and name not in self.removed
         ]
         return {"MetricAlarms": there}
 

@@ -52,7 +52,7 @@ def chain_after(ticket: Mapping[str, Any], previous: str) -> str:
 def verifier() -> Any:
     """Return the verifier's `verify` for items of DynamoDB, and heads."""
     plain, verify = FUNCTIONS["plain"], FUNCTIONS["verify"]
-    return lambda items, heads=(): verify([plain({"M": one}) for one in items], heads)
+    return lambda items, heads=(): verify([plain({"M": item}) for item in items], heads)
 
 
 def run_verifier(

@@ -242,8 +242,12 @@ class FakePublisher(FakeService):
         self, announcements: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
         """Publish; see `Publisher`."""
-        refused = self._call([one.event.id for one in announcements], time_left)
-        self.announced += [one for one in announcements if one.event.id not in refused]
+        refused = self._call(
+            [envelope.event.id for envelope in announcements], time_left
+        )
+        self.announced += [
+            envelope for envelope in announcements if envelope.event.id not in refused
+        ]
         return {name: AnnouncementError("refused") for name in refused}
 
     @property
@@ -267,9 +271,13 @@ class FakeDeadLetters(FakeService):
         self, dead_letters: Sequence[Poison], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send; see `DeadLetterQueue`."""
-        refused = self._call([one.record.message_id for one in dead_letters], time_left)
+        refused = self._call(
+            [dead_letter.record.message_id for dead_letter in dead_letters], time_left
+        )
         self.sent += [
-            one for one in dead_letters if one.record.message_id not in refused
+            dead_letter
+            for dead_letter in dead_letters
+            if dead_letter.record.message_id not in refused
         ]
         return {name: DeadLetterError("refused") for name in refused}
 

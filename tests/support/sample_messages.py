@@ -177,8 +177,8 @@ def options_of(fields: Mapping[str, Any]) -> list[str]:
     return [
         text
         for name, value in fields.items()
-        for one in (value if isinstance(value, list) else [value])
-        for text in (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(one))
+        for member in (value if isinstance(value, list) else [value])
+        for text in (f"--{OPTIONS.get(name, name).replace('_', '-')}", str(member))
     ]
 
 

@@ -132,7 +132,7 @@ class Stage:
 
     def call(self, *words: str) -> Ended:
         """Call a command as a script does, with `--yes` if it knows it."""
-        knows = any(one.name == "yes" for one in command_of(words).params)
+        knows = any(parameter.name == "yes" for parameter in command_of(words).params)
         with pytest.MonkeyPatch.context() as patch:
             self.lead(patch)
             return Ctl({"COLUMNS": WIDTH, "TICKETCTL_STACK": None})(
@@ -242,7 +242,10 @@ class Stage:
 
     def bury(self, *dead_letters: DeadLetter) -> list[str]:
         """Put dead letters into their queue; return the ids that SQS gives them."""
-        return [self.dead.send(one.body, one.attributes).id for one in dead_letters]
+        return [
+            self.dead.send(dead_letter.body, dead_letter.attributes).id
+            for dead_letter in dead_letters
+        ]
 
     @property
     def left(self) -> list[str]:
@@ -259,7 +262,9 @@ class Stage:
         """The ids of the dead letters that a consumer holds."""
         now = self.services.scheduler.now
         messages = self.dead.messages.items()
-        return [one for one, message in messages if message.visible_at > now]
+        return [
+            message_id for message_id, message in messages if message.visible_at > now
+        ]
 
     def hold(self, *starts: str, seconds: float = 3600.0) -> None:
         """Let another consumer hold dead letters whose ids begin so."""
@@ -270,7 +275,9 @@ class Stage:
     def file(self, *tickets: int | dict[str, Any]) -> str:
         """Write a file of tickets; a number alone is a ticket of the project."""
         path = self.folder / "tickets.jsonl"
-        lines = [line(one) if isinstance(one, int) else one for one in tickets]
+        lines = [
+            line(ticket) if isinstance(ticket, int) else ticket for ticket in tickets
+        ]
         path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
         return str(path)
 

@@ -276,9 +276,12 @@ class Steps:
                 yield f"temporary: {name}"
             for message in queue.messages.values():
                 attributes = message.attributes.items()
-                texts = [f" {one}={it.get('StringValue')}" for one, it in attributes]
+                texts = [f" {name}={it.get('StringValue')}" for name, it in attributes]
                 yield f"{name}: {message.body}{''.join(texts)}"
-        yield from (f"subscribed: {one}" for one in self.services.subscriptions)
+        yield from (
+            f"subscribed: {subscription}"
+            for subscription in self.services.subscriptions
+        )
 
     def tickets(self) -> Iterator[str]:
         """Show the tickets' items by number, for an import writes several at a time."""

@@ -164,7 +164,9 @@ def _fits(value: str, parameter: Json) -> bool:
     pattern = r"\d+" if is_number else parameter.get("AllowedPattern", ".*")
     is_list = parameter["Type"] == "CommaDelimitedList"
     members = value.split(",") if is_list else [value]
-    if value not in allowed or not all(re.fullmatch(pattern, one) for one in members):
+    if value not in allowed or not all(
+        re.fullmatch(pattern, member) for member in members
+    ):
         return False
     shortest, longest = (parameter.get(f"{end}Length") for end in ("Min", "Max"))
     if len(value) < (shortest or 0) or len(value) > (longest or len(value)):

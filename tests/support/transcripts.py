@@ -162,7 +162,10 @@ def normal(text: str) -> str:
     """Return a text without what differs each time, and without trailing blanks."""
     text = _SALTED.sub(lambda found: "x" * len(found[0]), text)
     text = _VARYING.sub(_crossed, _TIME.sub(_recent_crossed, text))
-    spelled = (one if one.isprintable() else f"<U+{ord(one):04X}>" for one in text)
+    spelled = (
+        character if character.isprintable() else f"<U+{ord(character):04X}>"
+        for character in text
+    )
     return "".join(spelled).rstrip()
 
 
@@ -254,7 +257,9 @@ def played(text: str, folder: Path, *, is_piped: bool) -> Iterator[tuple[str, An
         steps = Steps(stage)
         shell = Shell(steps.typed, is_piped=is_piped)
         patch.chdir(folder)
-        for name in [one for one in os.environ if not _KEPT.fullmatch(one)]:
+        for name in [
+            variable for variable in os.environ if not _KEPT.fullmatch(variable)
+        ]:
             patch.delenv(name)
         patch.setenv("COLUMNS", WIDTH)
         patch.setenv("TERM", "xterm")
@@ -299,17 +304,17 @@ def _lines(shown: Shown, piped: Shown) -> Iterator[str]:
 
 def transcripts(path: Path) -> list[str]:
     """Return the transcripts of a file."""
-    return [one for one in re.split(r"(?m)^(?=# )", path.read_text("utf-8")) if one]
+    return [part for part in re.split(r"(?m)^(?=# )", path.read_text("utf-8")) if part]
 
 
 def compared(path: Path, folder: Path) -> str:
     """Play every transcript of a file; return the difference from what was approved."""
-    recorded = [one.rstrip("\n") + "\n" for one in transcripts(path)]
+    recorded = [transcript.rstrip("\n") + "\n" for transcript in transcripts(path)]
     now = []
-    for place, one in enumerate(recorded):
+    for place, transcript in enumerate(recorded):
         within = folder / str(place)
         within.mkdir()
-        now.append(play(one, within))
+        now.append(play(transcript, within))
     if os.environ.get("APPROVE"):
         path.write_text("\n".join(now), encoding="utf-8")
     changed = ((a, b) for a, b in zip(recorded, now, strict=True) if a != b)

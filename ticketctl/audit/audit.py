@@ -48,7 +48,9 @@ class ProjectAudit:
     def gaps(self) -> tuple[tuple[int, ...], ...]:
         """The first and the last number of each unexplained gap."""
         return tuple(
-            one.numbers for one in self.findings if one.kind is FindingKind.GAP
+            finding.numbers
+            for finding in self.findings
+            if finding.kind is FindingKind.GAP
         )
 
     @property
@@ -152,7 +154,9 @@ def _projects(
         gaps = [Finding(kind, name, ends) for ends, kind in missing if kind]
         for guard in numbers.guards(name):
             gaps += unfinished(name, guard, last)
-        wrong = sorted(findings[name], key=lambda one: (one.kind, one.numbers))
+        wrong = sorted(
+            findings[name], key=lambda finding: (finding.kind, finding.numbers)
+        )
         yield ProjectAudit(
             name,
             *(tickets, first, last, voided, imported, reserved + explained),

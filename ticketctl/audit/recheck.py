@@ -48,7 +48,9 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
     ]
     own = {ticket.key for ticket in tickets}
     records = _records(reading, reading.doubts | own)
-    places = {(one.project_id, one.number) for one in records.values() if one}
+    places = {
+        (record.project_id, record.number) for record in records.values() if record
+    }
     named = reading.reader.tickets(places)
     for ticket in tickets:
         if ticket.key in records:

@@ -52,7 +52,9 @@ def from_variables(
     """
     needed = (*NEEDED_OUTPUTS, *PARAMETERS)
     names = {name: variable_of(name) for name in (*needed, *LATER_OUTPUTS)}
-    found = {name: shell[one] for name, one in names.items() if shell.get(one)}
+    found = {
+        name: shell[variable] for name, variable in names.items() if shell.get(variable)
+    }
     if missing := [names[name] for name in needed if name not in found]:
         raise CloudError(f"there is no {missing[0]}")
     for name in PARAMETERS:

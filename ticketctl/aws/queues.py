@@ -68,8 +68,12 @@ class Receiver:
             MessageAttributeNames=["All"],
             MessageSystemAttributeNames=["All"],
         ).get("Messages", [])
-        new = [one for one in messages if one["MessageId"] not in self.receipts]
-        self.receipts |= {one["MessageId"]: one["ReceiptHandle"] for one in messages}
+        new = [
+            message for message in messages if message["MessageId"] not in self.receipts
+        ]
+        self.receipts |= {
+            message["MessageId"]: message["ReceiptHandle"] for message in messages
+        }
         return new
 
     def receive_all(
@@ -116,8 +120,15 @@ class Receiver:
         # An entry counts as deleted only if the answer says so.
         for entry in answer.get("Successful", []):
             del self.receipts[message_ids[int(entry["Id"])]]
-        said = {message_ids[int(one["Id"])]: one for one in answer.get("Failed", [])}
-        return {one: said.get(one, {}) for one in message_ids if one in self.receipts}
+        said = {
+            message_ids[int(failure["Id"])]: failure
+            for failure in answer.get("Failed", [])
+        }
+        return {
+            message_id: said.get(message_id, {})
+            for message_id in message_ids
+            if message_id in self.receipts
+        }
 
     def give_back(self) -> None:
         """Make the received messages visible to others at once.

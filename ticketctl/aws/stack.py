@@ -126,7 +126,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     except AWS_ERRORS as error:
         if is_no_answer(error):
             asked = ("cloudformation", "sts")
-            clients = {one: _client(session, one, config) for one in asked}
+            clients = {service: _client(session, service, config) for service in asked}
             return _of_variables(Stack(name, place, {}, {}, session, clients), error)
         if not isinstance(error, ClientError) or error_code(error) != "ValidationError":
             raise

@@ -86,8 +86,8 @@ class TableReader:
             ReturnConsumedCapacity="TOTAL",
         )
         with ThreadPoolExecutor(SEGMENTS) as pool:
-            segments = [{"Segment": one} for one in range(SEGMENTS)]
-            coming = {pool.submit(call, **one): one for one in segments}
+            segments = [{"Segment": segment} for segment in range(SEGMENTS)]
+            coming = {pool.submit(call, **segment): segment for segment in segments}
             while coming:
                 for done in wait(coming, return_when=FIRST_COMPLETED).done:
                     segment, answer = coming.pop(done), done.result()
@@ -134,7 +134,7 @@ class TableReader:
         """Read the items of numbers, each given once; absent ones are left out."""
         keys = (ticket_id(*place) for place in places)
         found = map(ledger_item, self._items(self.tickets_table, keys))
-        return {(one.project_id, one.number): one for one in found}
+        return {(item.project_id, item.number): item for item in found}
 
     def records(
         self, keys: Iterable[RequestKey]
@@ -157,7 +157,7 @@ class TableReader:
             "transact_get_items", TransactItems=[{"Get": get} for get in gets]
         )
         found = zip(keys, answer["Responses"], strict=True)
-        return {key: one["Item"] for key, one in found if one.get("Item")}
+        return {key: item["Item"] for key, item in found if item.get("Item")}
 
     def _items(self, table: str, keys: Iterable[RawItem]) -> Iterator[RawItem]:
         """Read the items of these keys; absent ones are left out."""

@@ -42,7 +42,7 @@ def publish(stack: StackAccess, envelopes: Sequence[Envelope]) -> list[Envelope]
             raise CloudError(f"SNS does not take {event_id}: {why}")
     # An entry counts as published only if the answer says so.
     taken = {int(entry["Id"]) for entry in answer.get("Successful", [])}
-    return [one for place, one in enumerate(envelopes) if place not in taken]
+    return [envelope for place, envelope in enumerate(envelopes) if place not in taken]
 
 
 def subscribe(stack: StackAccess, name: str) -> str:

@@ -74,16 +74,18 @@ class WorkerState:
 
     def obstacles(self) -> Iterator[str]:
         """Yield why it is not stopped."""
-        running = [one for one in self.sources if one.state != DISABLED]
+        running = [source for source in self.sources if source.state != DISABLED]
         if running:
-            states = ", ".join(f"{one.queue_name} {one.state}" for one in running)
+            states = ", ".join(
+                f"{source.queue_name} {source.state}" for source in running
+            )
             yield f"{len(running)} of {_mappings(self.sources)} not disabled: {states}"
             return
         if self.in_flight is None or self.timeout is None:
             yield "what is on its way is unknown"
         elif self.in_flight:
             yield f"{counted(self.in_flight, 'message')} in flight"
-        changed = [one.changed for one in self.sources]
+        changed = [source.changed for source in self.sources]
         if changed and self.timeout:
             end = max(changed) + timedelta(seconds=self.timeout)
             if self.now < end:
@@ -116,10 +118,10 @@ def _whole(
     stack: StackAccess, sources: Sequence[Source], now: datetime, *, ask: Ask
 ) -> WorkerState:
     """Return the state, with what is on its way if all mappings are disabled."""
-    if any(one.state != DISABLED for one in sources):
+    if any(source.state != DISABLED for source in sources):
         return WorkerState(sources, now)
-    counts = [ask("SQS", _in_flight, stack, one.queue_arn) for one in sources]
-    times = [ask("Lambda", _timeout, stack, one.function_arn) for one in sources]
+    counts = [ask("SQS", _in_flight, stack, source.queue_arn) for source in sources]
+    times = [ask("Lambda", _timeout, stack, source.function_arn) for source in sources]
     in_flight = None if None in counts else sum(counts)
     timeout = None if None in times else max(times, default=0)
     return WorkerState(sources, now, in_flight, timeout)
@@ -136,11 +138,16 @@ def _sources(stack: StackAccess) -> tuple[list[Source], datetime]:
     for page in pages.paginate():
         headers = page.get("ResponseMetadata", {}).get("HTTPHeaders", {})
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else now
-        for one in page["EventSourceMappings"]:
-            arn = one.get("FunctionArn", "")
+        for mapping in page["EventSourceMappings"]:
+            arn = mapping.get("FunctionArn", "")
             if arn.split(":")[6:7] == [function]:
-                queue, changed = one.get("EventSourceArn", ""), one["LastModified"]
-                sources.append(Source(one["UUID"], one["State"], queue, arn, changed))
+                queue, changed = (
+                    mapping.get("EventSourceArn", ""),
+                    mapping["LastModified"],
+                )
+                sources.append(
+                    Source(mapping["UUID"], mapping["State"], queue, arn, changed)
+                )
     return sources, now
 
 

@@ -64,8 +64,12 @@ def _explain(command: Any, ctx: Any, option: str) -> None:
     if words and name in _PLACE:
         right = f"{program} {option} {name.upper()} {words}"
         ctx.fail(f"put {option} before the command: {right}")
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    if name.upper() in {one.metavar for one in arguments}:
+    arguments = [
+        parameter
+        for parameter in command.params
+        if parameter.param_type_name == "argument"
+    ]
+    if name.upper() in {argument.metavar for argument in arguments}:
         ctx.fail(f"write {name.upper()} without {option}")
 
 

@@ -36,7 +36,7 @@ def failures(
     stack = stack_of(ctx)
     found = failures_of(stack, hours)
     if as_json:
-        print_json([vars(one) | {"cure": one.cure} for one in found])
+        print_json([vars(failure) | {"cure": failure.cure} for failure in found])
         return
     print_line(str(place_of(stack)))
     for line in lines_of(found, hours):

@@ -101,5 +101,5 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
         planned = [summary(counts, len(judged), refused)]
     planned += [*warned, *left_out(judged)]
     console().print("\n".join(planned), markup=False)
-    if refused or any(one.has_other_time for one in judged):
+    if refused or any(planned.has_other_time for planned in judged):
         raise typer.Exit(Status.PROBLEM)

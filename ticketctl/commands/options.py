@@ -42,4 +42,4 @@ KeysTable = Annotated[
 
 def completed_by(words: Collection[str]) -> Callable[[str], list[str]]:
     """Return what completes the beginning of a word on Tab."""
-    return lambda incomplete: [one for one in words if one.startswith(incomplete)]
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]

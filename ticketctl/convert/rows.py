@@ -101,7 +101,9 @@ def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:
             header.append(text)
             quotes += text.count('"')
         table.put_back(header)
-        table.separator = max(_SEPARATORS, key=lambda one: _fit(header, one, columns))
+        table.separator = max(
+            _SEPARATORS, key=lambda separator: _fit(header, separator, columns)
+        )
     return csv.reader(table, delimiter=table.separator, strict=True)
 
 

@@ -56,7 +56,10 @@ class DeadLetterQueue:
             failed = self.receiver.delete_batch(message_ids)
         except AWS_ERRORS as error:
             return dict.fromkeys(message_ids, str(explained(error)))
-        return {one: failed[one].get("Code", "SQS does not say") for one in failed}
+        return {
+            entry_id: failed[entry_id].get("Code", "SQS does not say")
+            for entry_id in failed
+        }
 
     def seen_of(self, seen: int) -> str:
         """Describe how many of the dead letters were seen."""
@@ -87,7 +90,11 @@ def _delete_round(
     """Delete the waiting dead letters that come; return whether any came."""
     count, most = len(waiting), 1 if before else MAX_ENTRIES
     with dead_letter_queue(stack) as queue:
-        found = (one for one in queue.receive() if one.message_id in waiting)
+        found = (
+            dead_letter
+            for dead_letter in queue.receive()
+            if dead_letter.message_id in waiting
+        )
         while batch := [*islice(found, min(most, len(waiting)))]:
             ids = [dead_letter.message_id for dead_letter in batch]
             if before:

@@ -61,7 +61,11 @@ def delete_selected(
     if numbered := _numbered(stack, found):
         if not skip_numbered:
             raise InputError(f"{_NOT_DONE}; --skip-numbered deletes the others")
-        found = [one for one in found if one.message_id not in numbered]
+        found = [
+            dead_letter
+            for dead_letter in found
+            if dead_letter.message_id not in numbered
+        ]
     if not found:
         console().print("nothing to delete")
         return
@@ -129,7 +133,7 @@ def _save_new(found: Sequence[DeadLetter], path: Path) -> None:
     """
     try:
         with whole_file(path) as file:
-            file.writelines(json_line(one.as_json()) for one in found)
+            file.writelines(json_line(dead_letter.as_json()) for dead_letter in found)
     except InputError as error:
         raise InputError(f"{error}; nothing was deleted") from error
 
@@ -162,7 +166,7 @@ def _named(project_id: object, key: object) -> str:
 
 def _numbered(stack: StackAccess, dead_letters: Sequence[DeadLetter]) -> set[str]:
     """Print the dead letters that have a number, and return their message ids."""
-    keys = [CreateTicket.key_of(one.body) for one in dead_letters]
+    keys = [CreateTicket.key_of(dead_letter.body) for dead_letter in dead_letters]
     records = records_of(stack, filter(None, keys))
     numbered = [
         (dead_letter, record)

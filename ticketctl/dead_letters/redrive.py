@@ -61,7 +61,11 @@ def redrive_selected(
     # SQS would not carry the time of the first sending, which counts if keys expire.
     is_all = selection.everything and not retention_days
     selected = select(stack, selection, _PREVIEW if is_all else None)
-    found = [one for one in selected if not outlives_its_key(one, retention_days)]
+    found = [
+        dead_letter
+        for dead_letter in selected
+        if not outlives_its_key(dead_letter, retention_days)
+    ]
     if not found:
         console().print("nothing to redrive")
         return not selected

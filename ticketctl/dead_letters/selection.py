@@ -68,7 +68,11 @@ def select(
         return list(filter(selection.passes, found))
     named: dict[str, DeadLetter] = {}
     for start in map(str.lower, selection.ids):
-        own = [one for one in found if one.message_id.startswith(start)]
+        own = [
+            dead_letter
+            for dead_letter in found
+            if dead_letter.message_id.startswith(start)
+        ]
         if not own:
             seen = queue.seen_of(len(found))
             raise NotThereError(f"no dead letter {start} in {seen}")

@@ -47,7 +47,7 @@ class Unexplained:
                 self.reader.sleep(SETTLING_SECONDS)
                 again = self.reader.records(record.key for record in left)
                 records = (key_record(item) for _, item in again)
-                found = [one for one in records if isinstance(one, KeyRecord)]
+                found = [record for record in records if isinstance(record, KeyRecord)]
                 for record in self._left(found):
                     self.count += 1
                     yield record

@@ -70,7 +70,7 @@ def failures_of(stack: Stack, hours: int) -> list[Failure]:
         failure = failures.setdefault(error, Failure(error, last, example))
         failure.lines += 1
         failure.projects.update([project] if project else [])
-    return sorted(failures.values(), key=lambda one: -one.lines)
+    return sorted(failures.values(), key=lambda failure: -failure.lines)
 
 
 def lines_of(failures: Sequence[Failure], hours: int) -> Iterator[str]:
@@ -78,12 +78,13 @@ def lines_of(failures: Sequence[Failure], hours: int) -> Iterator[str]:
     span = counted(hours, "hour")
     if not failures:
         yield f"no failures in the last {span}"
-    if sum(one.lines for one in failures) == MOST_LINES:
+    if sum(failure.lines for failure in failures) == MOST_LINES:
         yield f"these are the last {MOST_LINES:,} lines of more: take fewer --hours"
-    for one in failures:
-        yield f"{one.error}: {counted(one.lines, 'line')}, last {one.last}{_of(one)}"
-        yield f"  it says: {sanitized(one.example, _WIDTH)}"
-        yield f"  cure: {one.cure}"
+    for failure in failures:
+        lines = counted(failure.lines, "line")
+        yield f"{failure.error}: {lines}, last {failure.last}{_of(failure)}"
+        yield f"  it says: {sanitized(failure.example, _WIDTH)}"
+        yield f"  cure: {failure.cure}"
 
 
 def _of(failure: Failure) -> str:
@@ -141,5 +142,5 @@ def _lines(stack: Stack, hours: int) -> Iterator[tuple[str, str]]:
         if answer["status"] in _ENDED:
             raise CloudError(f"the query of the log ended as {answer['status']}")
     for row in answer["results"]:
-        values = {one["field"]: one["value"] for one in row}
+        values = {cell["field"]: cell["value"] for cell in row}
         yield values["@timestamp"], values["@message"]

@@ -75,9 +75,11 @@ class Judge:
         own = record or KeyRecord(*ticket.request.key, ticket.number, made)
         after = before.having(parse(item), own)
         new = new_findings(judge(before), judge(after))
-        if record and (keyed := [one for one in new if one.idempotency_key]):
+        if record and (
+            keyed := [finding for finding in new if finding.idempotency_key]
+        ):
             return _key_problem(keyed[0], record)
-        kinds = {one.kind for one in new} | {around.hole}
+        kinds = {finding.kind for finding in new} | {around.hole}
         if FindingKind.GAP in kinds:
             return f"it is missing among numbers that were given here; {_RESTORE}"
         is_below_a_number = bool(items)

@@ -70,7 +70,9 @@ def judge_all(
             numbers, page = [ticket.number for ticket in some], len(some) + 1
             arounds = [*around_each(stack, project_id, numbers, page, limiter)]
             # Read afterwards: a ticket that is there has its record by then.
-            records = records_of(stack, [one.request.key for one in some], limiter)
+            records = records_of(
+                stack, [ticket.request.key for ticket in some], limiter
+            )
             for ticket, (_, around) in zip(some, arounds, strict=True):
                 found = records.get(ticket.request.key)
                 record = key_record(found) if found else None

@@ -19,6 +19,10 @@ _SMALL_STEP: Final = 100
 """Other systems skip numbers, too: of deleted tickets."""
 
 
+def _line(planned: PlannedTicket) -> int:
+    return planned.ticket.line
+
+
 def reject_beyond(limits: Limits, judged: Sequence[PlannedTicket], file: str) -> None:
     """Refuse a file with new tickets whose requests the stack does not allow.
 
@@ -26,7 +30,7 @@ def reject_beyond(limits: Limits, judged: Sequence[PlannedTicket], file: str) ->
         InputError: There is one.
     """
     problems = Problems(file)
-    for ticket in (one.ticket for one in judged if one.is_due):
+    for ticket in (planned.ticket for planned in judged if planned.is_due):
         if refusal := limits.refusal(ticket.request):
             problems.add(ticket.line, str(refusal))
     problems.end(NOTHING)
@@ -35,14 +39,14 @@ def reject_beyond(limits: Limits, judged: Sequence[PlannedTicket], file: str) ->
 def verify_all(judged: Sequence[PlannedTicket]) -> bool:
     """Print the lines that are missing or different; return whether none is."""
     is_right = True
-    for one in sorted(judged, key=lambda one: one.ticket.line):
-        problem = one.result if one.is_due or one.is_refused else ""
-        if not problem and one.has_other_time:
+    for planned in sorted(judged, key=_line):
+        problem = planned.result if planned.is_due or planned.is_refused else ""
+        if not problem and planned.has_other_time:
             problem = "assigned_at differs"
         if problem:
             is_right = False
             console().print(
-                f"line {one.ticket.line}: {one.ticket.ticket_key}: {problem}"
+                f"line {planned.ticket.line}: {planned.ticket.ticket_key}: {problem}"
             )
     console().print("\n".join(counts_of(judged)))
     return is_right
@@ -65,7 +69,7 @@ def plan(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[str]
         if step > max(len(lines), _SMALL_STEP):
             where = f"{project}-{number} (line {lines[number].line})"
             yield f"{where} is {step:,} above the one before"
-    if days := sorted(one.assigned_at[:10] for one in tickets if one.is_dated):
+    if days := sorted(ticket.assigned_at[:10] for ticket in tickets if ticket.is_dated):
         yield f"dates: {days[0]} to {days[-1]}"
     if undated := len(tickets) - len(days):
         yield (
@@ -89,9 +93,9 @@ def warnings(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[
 def counts_of(judged: Sequence[PlannedTicket]) -> list[str]:
     """Count the lines by what an import does about them, a line for each project."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in judged:
-        result = REFUSED if one.is_refused else one.result
-        counts[one.ticket.project_id][result] += 1
+    for planned in judged:
+        result = REFUSED if planned.is_refused else planned.result
+        counts[planned.ticket.project_id][result] += 1
     return [
         f"{project}: there already "
         f"{results.total() - results[MISSING] - results[REFUSED]:,}, "
@@ -112,19 +116,21 @@ def summary(counts: Counter[str], total: int, refused: int) -> str:
 def print_refused(judged: Sequence[PlannedTicket], file: str) -> int:
     """Print the first lines that an import leaves out, and return their count."""
     refused = Problems(file)
-    for one in sorted(judged, key=lambda one: one.ticket.line):
-        if one.is_refused:
-            refused.add(one.ticket.line, f"{one.ticket.ticket_key}: {one.result}")
+    for planned in sorted(judged, key=_line):
+        if planned.is_refused:
+            refused.add(
+                planned.ticket.line, f"{planned.ticket.ticket_key}: {planned.result}"
+            )
     refused.end()
     return refused.number
 
 
 def left_out(judged: Sequence[PlannedTicket]) -> Iterator[str]:
     """Yield lines about what stays as it is, although the file may say otherwise."""
-    there = [one for one in judged if not one.is_refused]
-    if over := sum(one.result == UNRECORDED for one in there):
+    there = [planned for planned in judged if not planned.is_refused]
+    if over := sum(planned.result == UNRECORDED for planned in there):
         yield f"without a record: {counted(over, 'key')}, whose time may be over"
-    if other := [one.ticket for one in there if one.has_other_time]:
+    if other := [planned.ticket for planned in there if planned.has_other_time]:
         yield f"assigned_at differs, and stays as it is: {_listed(other)}"
 
 
@@ -133,6 +139,6 @@ def _listed(tickets: Sequence[ExternalTicket]) -> str:
     lines = sorted(ticket.line for ticket in tickets)
     rows = groupby(enumerate(lines), key=lambda placed: placed[1] - placed[0])
     ends = [(row[0][1], row[-1][1]) for row in ([*placed] for _, placed in rows)]
-    named = [str(one) if one == last else f"{one}-{last}" for one, last in ends]
+    named = [str(first) if first == last else f"{first}-{last}" for first, last in ends]
     word = "line" if len(lines) == 1 else "lines"
     return f"{counted(len(lines), 'ticket')} ({word} {', '.join(named)})"

@@ -60,15 +60,15 @@ class Import:
         """
         counts: Counter[str] = Counter()
         refused = Problems(file)
-        due = [one for one in judged if one.is_due]
+        due = [planned for planned in judged if planned.is_due]
         try:
             results = self._write_due(due, self._seed_all(judged))
             with with_progress(results, "importing", len(due)) as written:
-                for one, result in written:
+                for planned, result in written:
                     is_refused = result not in {WRITTEN, ALREADY, UNRECORDED}
                     counts[REFUSED if is_refused else result] += 1
                     if is_refused:
-                        ticket = one.ticket
+                        ticket = planned.ticket
                         refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
         except BaseException:  # Ctrl-C as well.
             print_note("not all is imported; run it again, and it goes on")
@@ -94,12 +94,12 @@ class Import:
     ) -> Iterator[tuple[PlannedTicket, str]]:
         """Write lines, several at a time; yield each with its result."""
         free = []
-        for one in due:
-            if why := busy.get(one.ticket.project_id):
-                yield one, why
+        for planned in due:
+            if why := busy.get(planned.ticket.project_id):
+                yield planned, why
             else:
-                free.append(one)
-        tickets = [one.ticket for one in free]
+                free.append(planned)
+        tickets = [planned.ticket for planned in free]
         with ThreadPoolExecutor(_IN_FLIGHT) as pool:
             for start in range(0, len(tickets), _AT_A_TIME):
                 some = [*self.judged(tickets[start : start + _AT_A_TIME])]
@@ -177,10 +177,12 @@ class Import:
 def ends(judged: Sequence[PlannedTicket]) -> set[tuple[str, int]]:
     """Return the numbers up to which projects are to be seeded."""
     highest: dict[str, int] = {}
-    for one in judged:
-        project, number = one.ticket.project_id, one.ticket.number
+    for planned in judged:
+        project, number = planned.ticket.project_id, planned.ticket.number
         highest[project] = max(number, highest.get(project, 0))
-    projects = {one.ticket.project_id for one in judged if not one.is_refused}
-    unfinished = {(one.ticket.project_id, one.unfinished) for one in judged}
+    projects = {
+        planned.ticket.project_id for planned in judged if not planned.is_refused
+    }
+    unfinished = {(planned.ticket.project_id, planned.unfinished) for planned in judged}
     tops = {(project, highest[project]) for project in projects}
     return tops | {(project, end) for project, end in unfinished if end}

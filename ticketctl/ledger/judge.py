@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from ticket_numbering.contract.dynamodb_items import FINGERPRINT
 from ticket_numbering.contract.messages import RequestKey
@@ -41,8 +42,8 @@ class Window:
 
     def having(self, item: Item, record: KeyRecord | None = None) -> "Window":
         """Return it with an item in its place, and with the record of its key."""
-        others = [one for one in self.items if one.number != item.number]
-        items = sorted([*others, item], key=lambda one: one.number)
+        others = [other for other in self.items if other.number != item.number]
+        items = sorted([*others, item], key=attrgetter("number"))
         records = dict(self.records)
         if record:
             records[record.key] = record

@@ -84,7 +84,7 @@ def difference(own: Item, there: Item) -> str:
 def _differing(own: Item, there: Item) -> Iterator[str]:
     """Yield the names of the attributes that no command changes, but for an erasure."""
     is_erased = ERASED in (own.status, there.status)
-    texts = {one.fingerprint for one in (own, there) if isinstance(one, Ticket)}
+    texts = {item.fingerprint for item in (own, there) if isinstance(item, Ticket)}
     if len(texts) > 1 and not is_erased:
         yield "text"
     lost = {"chain", "salt", ORIGIN, "imported_by"} if ORIGIN in there.fields else set()

@@ -126,7 +126,7 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
 def waiting(outline: Outline) -> str:
     """Return why what is behind a hole waits."""
     assert outline.hole  # noqa: S101 - Asked for by who has seen it.
-    first, last = (ticket_key(outline.project_id, one) for one in outline.hole)
+    first, last = (ticket_key(outline.project_id, number) for number in outline.hole)
     of, verb = (first, "is") if first == last else (f"{first} to {last}", "are")
     return f"{of} {verb} missing and not coming back, so what is above waits"
 

@@ -188,9 +188,9 @@ class Planner:
             database.record(key) if key else None,
             [*database.naming(project_id, number, is_own=False)],
             [
-                one
-                for one in database.naming(project_id, number, is_own=True)
-                if database.record(one.key) is None
+                record
+                for record in database.naming(project_id, number, is_own=True)
+                if database.record(record.key) is None
             ],
             frozenset(database.of_key(key) - {number}) if key else frozenset(),
             outline.is_whole,
@@ -252,7 +252,7 @@ class Planner:
                 written[key] = KeyRecord(*key, number, deed.record)
         named = {record.number for record in records.values() if record}
         slots_named = (self.database.slot(project_id, number) for number in named)
-        others = {one.number: one.there for one in slots_named if one.there}
+        others = {slot.number: slot.there for slot in slots_named if slot.there}
         upper, end = tables(project_id, slots[-1].number, ">"), outline.top
         if upper:
             before.append(upper)

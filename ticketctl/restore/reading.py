@@ -235,8 +235,8 @@ def _exact(value: Any) -> Any:
         case float():
             return Decimal(str(value))
         case dict():
-            return {name: _exact(one) for name, one in value.items()}
+            return {name: _exact(member) for name, member in value.items()}
         case list():
-            return [_exact(one) for one in value]
+            return [_exact(member) for member in value]
         case _:
             return value

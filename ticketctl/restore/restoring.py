@@ -44,7 +44,8 @@ class Restore:
     def plan(self) -> None:
         """Decide about every line, and print what is refused."""
         self.outlines = [
-            outline_of(self.database, one) for one in self.database.projects()
+            outline_of(self.database, project_id)
+            for project_id in self.database.projects()
         ]
         with with_progress(self.outlines, "comparing", len(self.outlines)) as planned:
             for outline in planned:
@@ -93,7 +94,7 @@ class Restore:
     def is_empty(self) -> bool:
         """Whether there is nothing to put back."""
         return not any(
-            self.database.counts(one.project_id)["due"] for one in self.outlines
+            self.database.counts(outline.project_id)["due"] for outline in self.outlines
         )
 
     def lines(self) -> Iterator[str]:
@@ -145,7 +146,9 @@ class Restore:
         Raises:
             InputError: It is not stopped.
         """
-        if not any(self.database.is_open(one.project_id) for one in self.outlines):
+        if not any(
+            self.database.is_open(outline.project_id) for outline in self.outlines
+        ):
             return nullcontext()
         state = worker_state(self.stack)
         if obstacles := [*state.obstacles()]:

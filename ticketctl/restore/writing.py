@@ -243,5 +243,5 @@ class Writer:
 def _is_passing(error: ClientError) -> bool:
     """Return whether a transaction was cancelled for nothing that stays."""
     reasons = error.response.get("CancellationReasons", [])
-    codes = {one.get("Code", "None") for one in reasons} - {"None"}
+    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
     return codes <= _PASSING

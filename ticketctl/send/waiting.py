@@ -91,10 +91,18 @@ class _Waiting:
 
     def _at_their_cap(self) -> list[CreateTicket]:
         """Return the requests whose project's numbers have reached their cap."""
-        capped = [one for one in self.missing.values() if one.max_number is not None]
+        capped = [
+            request
+            for request in self.missing.values()
+            if request.max_number is not None
+        ]
         projects = {ticket.project_id for ticket in capped}
         last = {project: last_number(self.stack, project) for project in projects}
-        return [one for one in capped if not one.accepts(last[one.project_id] + 1)]
+        return [
+            request
+            for request in capped
+            if not request.accepts(last[request.project_id] + 1)
+        ]
 
     def _without_record(self, tickets: Sequence[CreateTicket]) -> list[CreateTicket]:
         """Return the requests whose keys have no record; none if that is unknown."""

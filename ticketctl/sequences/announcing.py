@@ -52,12 +52,12 @@ class Announcer:
 
         def attempt() -> bool:
             nonlocal is_whole
-            left = [one for one in events() if not out.get(one.event.id)]
+            left = [envelope for envelope in events() if not out.get(envelope.event.id)]
             batch = left[: self.batch_size]
             self.limiter.delay(len(batch))
             failed = publish(self.stack, batch) if batch else []
-            for one in batch:
-                out[one.event.id] = None if one in failed else one
+            for ticket in batch:
+                out[ticket.event.id] = None if ticket in failed else ticket
             is_whole = len(batch) == len(left)
             return not failed
 

@@ -98,7 +98,7 @@ def _commitment(
     if found.is_erased and own:
         return own, ""  # Nothing that was added since can say it better.
     recorded = commitment_to(found, _fingerprint(record))
-    candidates = [one for one in (recorded, own) if one]
+    candidates = [record for record in (recorded, own) if record]
     if not candidates:
         return None, "its salt or its fingerprint is lost"
     before = get_ticket(stack, found.project_id, found.number - 1)

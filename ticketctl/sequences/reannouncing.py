@@ -74,7 +74,7 @@ class Reannouncement:
         size, until = announcer.batch_size if announcer else 1, "nothing; run it again"
         total = self.last - self.first + 1
         with with_progress(self.tickets(), "announcing", total) as tickets:
-            due = (one for one in tickets if self._is_due(one[0]))
+            due = (pair for pair in tickets if self._is_due(pair[0]))
             try:
                 while batch := [*islice(due, size)]:
                     again = partial(self._as_they_stand, batch)
@@ -125,7 +125,9 @@ class Reannouncement:
 
     def _as_they_stand(self, batch: Sequence[Due]) -> list[Envelope]:
         """Read tickets again, in one call; return their events."""
-        places = {(one.project_id, one.number): before for one, before in batch}
+        places = {
+            (ticket.project_id, ticket.number): before for ticket, before in batch
+        }
         found = TableReader.of(self.stack).tickets(places)
         for place in places:
             if place not in found:
@@ -175,7 +177,9 @@ class Reannouncement:
         """Read missing numbers again: a query may see the middle of a transaction."""
         self.sleep(SETTLING_SECONDS)
         count = 0
-        for found in takewhile(lambda one: one.number <= last, self._above(first - 1)):
+        for found in takewhile(
+            lambda ticket: ticket.number <= last, self._above(first - 1)
+        ):
             yield found
             count += 1
         if missing := last - first + 1 - count:

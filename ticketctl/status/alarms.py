@@ -40,13 +40,13 @@ def addresses_of(stack: StackAccess, topic_arns: Sequence[str]) -> list[dict[str
     pages = stack.client("sns").get_paginator("list_subscriptions_by_topic")
     return [
         {
-            "address": one["Endpoint"],
+            "address": subscription["Endpoint"],
             # Else the ARN is `PendingConfirmation` or `Deleted`.
-            "confirmed": one["SubscriptionArn"].startswith("arn:"),
+            "confirmed": subscription["SubscriptionArn"].startswith("arn:"),
         }
         for topic_arn in topic_arns
         for page in pages.paginate(TopicArn=topic_arn)
-        for one in page["Subscriptions"]
+        for subscription in page["Subscriptions"]
     ]
 
 
@@ -60,17 +60,17 @@ def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{name} since {alarm['since']}: {reason}"
         if not alarm["actions_enabled"] and alarm["state"] != MISSING:
             yield f"{name} is switched off: its actions are disabled"
-    silent = [one for one in alarms if one["state"] == NO_DATA]
+    silent = [alarm for alarm in alarms if alarm["state"] == NO_DATA]
     if silent:  # One line for all of them: a new or an idle stack has many.
-        since = min(one["since"] for one in silent)
-        names = ", ".join(one["name"] for one in silent[:_MAX_NAMED])
+        since = min(alarm["since"] for alarm in silent)
+        names = ", ".join(alarm["name"] for alarm in silent[:_MAX_NAMED])
         more = len(silent) - _MAX_NAMED
         yield (
             f"{len(silent)} of {len(alarms)} alarms have no data, since {since} at "
             f"the earliest: {names}" + f" and {more} more" * (more > 0)
         )
-    there = [one for one in alarms if one["state"] != MISSING]
-    if unheard := sum(not one["notifies"] for one in there):
+    there = [alarm for alarm in alarms if alarm["state"] != MISSING]
+    if unheard := sum(not alarm["notifies"] for alarm in there):
         yield (
             f"{unheard} of {len(there)} alarms notify nobody: "
             "set AlarmEmail or AlarmTopicArn"
@@ -94,9 +94,9 @@ def address_problems(
         )
     if topic_arns and addresses == []:
         yield "nobody subscribes to the alarm topic: AlarmEmail gets no alarm"
-    for one in addresses or ():
-        if not one["confirmed"]:
-            address = sanitized(one["address"], _REASON_WIDTH)
+    for subscription in addresses or ():
+        if not subscription["confirmed"]:
+            address = sanitized(subscription["address"], _REASON_WIDTH)
             yield f"{address} has not confirmed its subscription: it gets no alarm"
 
 

@@ -98,7 +98,7 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
         "oldest_message": ask("CloudWatch", oldest_message, stack),
         "line": ask("CloudWatch", line_of, stack),
         "dead_letters": ask("SQS", messages_on, stack, "DeadLetterQueueUrl"),
-        "mappings": worker and [_described(one) for one in worker.sources],
+        "mappings": worker and [_described(source) for source in worker.sources],
         "worker_stopped": worker and worker.is_stopped,
         "aliases": ask("Lambda", aliases_of, stack, own["AWS::Lambda::Alias"].values()),
         "alarms": ask("CloudWatch", alarms_of, stack, alarms),
@@ -249,8 +249,11 @@ def _created(stack: Stack) -> Mapping[str, Mapping[str, str]]:
     created: dict[str, dict[str, str]] = defaultdict(dict)
     pages = stack.client("cloudformation").get_paginator("list_stack_resources")
     for page in pages.paginate(StackName=stack.name):
-        for one in page["StackResourceSummaries"]:
-            if one["ResourceStatus"] not in _REMOVED and "PhysicalResourceId" in one:
-                name = one["PhysicalResourceId"]
-                created[one["ResourceType"]][one["LogicalResourceId"]] = name
+        for resource in page["StackResourceSummaries"]:
+            if (
+                resource["ResourceStatus"] not in _REMOVED
+                and "PhysicalResourceId" in resource
+            ):
+                name = resource["PhysicalResourceId"]
+                created[resource["ResourceType"]][resource["LogicalResourceId"]] = name
     return created

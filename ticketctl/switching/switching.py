@@ -58,13 +58,13 @@ class Switch:
                 self._say("; ".join(state.obstacles()))
                 self.sleep(_EVERY_SECONDS)
         except BaseException:  # Ctrl-C as well.
-            disabled = sum(one.state == DISABLED for one in sources)
+            disabled = sum(source.state == DISABLED for source in sources)
             far = f"{disabled} of {counted(len(sources), 'mapping')} disabled"
             print_note(
                 f"the worker is not stopped: {far}; run it again, and it goes on"
             )
             raise
-        names = ", ".join(one.queue_name for one in state.sources)
+        names = ", ".join(source.queue_name for source in state.sources)
         of = f": {counted(len(state.sources), 'mapping')}, of {names}" if names else ""
         console().print(f"the worker is stopped{of}", markup=False)
 
@@ -74,20 +74,20 @@ class Switch:
         if not sources:
             console().print("nothing feeds the worker: it has no event source mapping")
             return Status.PROBLEM
-        tags = {one.id: self._tags(one) for one in sources}
-        if any(RESTORING in one for one in tags.values()):
+        tags = {source.id: self._tags(source) for source in sources}
+        if any(RESTORING in keys for keys in tags.values()):
             raise InputError(_UNFINISHED)
-        own = [one for one in sources if TAG in tags[one.id]]
+        own = [source for source in sources if TAG in tags[source.id]]
         started: list[Source] = []
         try:
-            for source in self._enabled([one.id for one in own]):
+            for source in self._enabled([mapping.id for mapping in own]):
                 started.append(source)
                 console().print(f"started: the mapping of {source.queue_name}")
         except BaseException:  # Ctrl-C as well.
             far = f"{len(started)} of {counted(len(own), 'mapping')}"
             print_note(f"started: {far}; run it again, and it goes on")
             raise
-        left = [one for one in self._state().sources if one.state in _OFF]
+        left = [source for source in self._state().sources if source.state in _OFF]
         for source in left:
             print_note(
                 f"{source.state}, and not by `stop`: the mapping of "

@@ -95,7 +95,9 @@ class Project:
         """Read the tickets of a project that was audited; it may rightly have none."""
         tickets = tickets_above(stack, audit.project_id, 0)
         found = (
-            one for one in audit.findings if one.kind is not FindingKind.NO_TICKETS
+            finding
+            for finding in audit.findings
+            if finding.kind is not FindingKind.NO_TICKETS
         )
         fields = {ticket.number: ticket.fields for ticket in tickets}
         return cls(replace(audit, findings=tuple(found)), fields)

@@ -77,7 +77,8 @@ def run_json(run: Run, verdict: Verdict) -> dict[str, Any]:
             for refused in refusals
         ],
         "tickets_left_behind": {
-            one.audit.project_id: len(one.tickets) for one in observed.projects
+            project.audit.project_id: len(project.tickets)
+            for project in observed.projects
         },
     }
 
@@ -102,7 +103,9 @@ def _print_bad(run: Run, verdict: Verdict, *, is_meant: bool) -> None:
     )
     for message in run.sent:
         refused = refusals.get(message.message_id, ())
-        reason = ", ".join(f"{one.error_type}: {one.field}" for one in refused)
+        reason = ", ".join(
+            f"{refusal.error_type}: {refusal.field}" for refusal in refused
+        )
         outcome = "refused"
         if letter := letters.get(message.message_id):
             outcome = "both" if reason else "dead letter"

@@ -143,8 +143,12 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
             _LOOK_SECONDS, wait_seconds=0, most_empty=1
         ):
             received = map(Received.of, messages)
-            own = {one.source: one for one in received if one.source in sent}
-            receiver.delete([one.message_id for one in own.values()])
+            own = {
+                dead_letter.source: dead_letter
+                for dead_letter in received
+                if dead_letter.source in sent
+            }
+            receiver.delete([dead_letter.message_id for dead_letter in own.values()])
             found |= own
     finally:
         receiver.give_back()

@@ -90,7 +90,7 @@ class _Judging:
         if letters := self.letters.get(source):
             # SQS gives no reason, and a key that nobody can read has no refusal.
             is_due = message.key and any(
-                ERROR_TYPE in one.attributes for one in letters
+                ERROR_TYPE in dead_letter.attributes for dead_letter in letters
             )
             is_open = is_due and not refusals and source not in self.observed.given_up
             return "dead letter, and its refusal not announced" if is_open else ""

@@ -37,7 +37,9 @@ class FairQueue(Queue):
 
     def _available(self) -> list[Message]:
         now, messages = self.scheduler.now, self.messages.values()
-        in_flight = Counter(one.group for one in messages if one.visible_at > now)
+        in_flight = Counter(
+            message.group for message in messages if message.visible_at > now
+        )
         many = {group for group, held in in_flight.items() if held >= NOISY_IN_FLIGHT}
         noisy = _above_share(self.seconds) | (_above_share(in_flight) & many)
 

@@ -90,10 +90,10 @@ class Chains:
             return  # An algorithm of the textbook has no chain.
         tickets, records = (
             {
-                (one["project_id"], one["number"]): one
+                (plain["project_id"], plain["number"]): plain
                 for address, item in writes.items()
                 if address.table == table and item
-                for one in [_plain(item)]
+                for plain in [_plain(item)]
             }
             for table in (TICKETS, KEYS)
         )

@@ -158,13 +158,19 @@ def check_order(monitor: Monitor, at_caps: list[Request]) -> None:
     """
     messages = monitor.queue.arrived
     arrived = [(monitor.sent[message.body], message.receives) for message in messages]
-    back = {one.id for one, receives in arrived if one in at_caps and receives > 1}
+    back = {
+        request.id
+        for request, receives in arrived
+        if request in at_caps and receives > 1
+    }
     counting = [
-        one for one, _ in arrived if one and one not in at_caps and one.id not in back
+        request
+        for request, _ in arrived
+        if request and request not in at_caps and request.id not in back
     ]
-    first = {one.id: one for one in reversed(counting)}
+    first = {request.id: request for request in reversed(counting)}
     last: dict[str, int] = {}
-    for project, key in dict.fromkeys(one.id for one in counting):
+    for project, key in dict.fromkeys(request.id for request in counting):
         number, _ = monitor.numbered.get((project, key), (None, ""))
         if number is not None and number <= first[project, key].cap:
             if number < last.get(project, 0):

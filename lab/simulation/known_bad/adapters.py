@@ -45,12 +45,16 @@ class Announcing(SNSPublisher):
 
 def new_ones(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
     """Take a recorded number for an announced one."""
-    return [one for one in envelopes if not one.replayed]
+    return [envelope for envelope in envelopes if not envelope.replayed]
 
 
 def all_but_poison(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
     """Take the refusals of poison for announced."""
-    return [one for one in envelopes if one.attributes.get("error_type", FULL) == FULL]
+    return [
+        envelope
+        for envelope in envelopes
+        if envelope.attributes.get("error_type", FULL) == FULL
+    ]
 
 
 def ignoring_failed_entries(environment: ExecutionEnvironment) -> Handler:

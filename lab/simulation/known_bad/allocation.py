@@ -56,8 +56,10 @@ class LateRivals(Progress):
     def refusable(self, next_number: int) -> list[CreateTicket]:
         """Return the requests, once no request of any key accepts the number."""
         refusable = Progress.refusable(self, next_number)
-        firsts = {one.key: one for one in reversed(self.pending)}.values()
-        return [] if any(one.accepts(next_number) for one in firsts) else refusable
+        firsts = {request.key: request for request in reversed(self.pending)}.values()
+        return (
+            [] if any(request.accepts(next_number) for request in firsts) else refusable
+        )
 
 
 class IgnoresCaps(Allocator):
@@ -65,7 +67,9 @@ class IgnoresCaps(Allocator):
 
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Progress:
         """Return the allocation of requests without caps."""
-        uncapped = [one.model_copy(update={"max_number": None}) for one in requests]
+        uncapped = [
+            request.model_copy(update={"max_number": None}) for request in requests
+        ]
         return Allocator.start(self, project_id, uncapped)
 
 
@@ -140,7 +144,7 @@ def leaving_replays_to_the_holder(environment: ExecutionEnvironment) -> Handler:
         return next_step(block, slots, attempts)
 
     def own(envelopes: Sequence[Envelope]) -> Sequence[Envelope]:
-        kept = [one for one in envelopes if one.event.id not in left]
+        kept = [envelope for envelope in envelopes if envelope.event.id not in left]
         left.clear()
         return kept
 

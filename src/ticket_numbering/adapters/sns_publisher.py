@@ -29,7 +29,7 @@ class SNSPublisher:
     ) -> dict[str, AnnouncementError]:
         """Publish the events, as long as there is time."""
         failures = send_all(
-            [_entry(one, fifo=self._is_fifo) for one in envelopes],
+            [_entry(envelope, fifo=self._is_fifo) for envelope in envelopes],
             lambda batch: self._client.publish_batch(
                 TopicArn=self._topic_arn,
                 PublishBatchRequestEntries=batch,  # type: ignore[arg-type]

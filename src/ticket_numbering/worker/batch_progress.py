@@ -98,7 +98,9 @@ class BatchProgress:
         runs.
         """
         allocations = self.allocations.values()
-        pending = {one.key for progress in allocations for one in progress.pending}
+        pending = {
+            request.key for progress in allocations for request in progress.pending
+        }
         return [
             self._result(place)
             for place, entry in enumerate(self.entries)

@@ -61,7 +61,9 @@ def build_handler(worker: Worker) -> LambdaHandler:
 
 def _response(records: Iterable[SQSRecord], results: Sequence[Result]) -> BatchResponse:
     """Name every message that is not known to be done: SQS deletes all others."""
-    returned = {one.record.message_id for one in results if isinstance(one, Retry)}
+    returned = {
+        result.record.message_id for result in results if isinstance(result, Retry)
+    }
     done = {result.record.message_id for result in results} - returned
     # Once each, in the order of the batch.
     failed = dict.fromkeys(

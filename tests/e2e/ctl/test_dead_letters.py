@@ -73,7 +73,11 @@ def test_failures_count_the_lines_of_poison(
 
     found = ctl("failures", "--hours", "1", "--json").json
 
-    [poison] = [one for one in found if one["error"] == "InvalidMessageError"]
+    [poison] = [
+        dead_letter
+        for dead_letter in found
+        if dead_letter["error"] == "InvalidMessageError"
+    ]
     assert poison["lines"] >= 2
     assert poison["projects"][dead_letters.project] == 1
 

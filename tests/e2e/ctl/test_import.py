@@ -30,7 +30,7 @@ def test_worker_goes_on_behind_the_numbers_that_were_imported(
     number(system, project, ticket_fields(project, "new"))
     again = ctl("import", str(saved), "--verify")
 
-    assert {one.status for one in (seeded, ended, erased)} == {Status.OK}
+    assert {run.status for run in (seeded, ended, erased)} == {Status.OK}
     assert ended.out.startswith("imported 3, there already 0, refused 0; ")
     assert announced(system, project) == {f"import:{project}-3": 3, "new": 10}
     assert again.status == Status.OK, again.out

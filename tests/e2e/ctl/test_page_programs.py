@@ -39,7 +39,7 @@ def queue_url(system: System) -> Iterator[str]:
     def outputs() -> dict[str, Any]:
         [found] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
         listed = found.get("Outputs", [])
-        return {one["OutputKey"]: one["OutputValue"] for one in listed}
+        return {output["OutputKey"]: output["OutputValue"] for output in listed}
 
     yield wait_until(outputs)["QueueUrl"]
     cloudformation.delete_stack(StackName=STACK)

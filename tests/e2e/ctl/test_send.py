@@ -51,7 +51,7 @@ def test_nothing_is_created_twice_when_the_file_is_sent_again(
     """A bad line is skipped; the second run gets the same numbers."""
     path = tmp_path / "my.jsonl"
     titles = [*(f"t{serial}" for serial in range(12)), "x" * 201]
-    path.write_text("".join(f"{json.dumps({'title': one})}\n" for one in titles))
+    path.write_text("".join(f"{json.dumps({'title': title})}\n" for title in titles))
     command = ["send-file", str(path), "--project", project]
     command += ["--skip-invalid", "--wait"]
 

@@ -41,7 +41,7 @@ def test_next_number_follows_a_voided_ticket_and_all_are_announced_again(
     ended = ctl("announce", "--project", project, "--from", "2", "--yes")
     system.wait_for(lambda: len(system.events(project)) >= 13)
 
-    assert {one.status for one in (voided, ended)} == {Status.OK}
+    assert {run.status for run in (voided, ended)} == {Status.OK}
     assert ended.err == ""
     assert first[f"{project}-13"]["data"]["idempotency_key"] == "k-13"
     again = {event["id"]: event for event in system.events(project)}

@@ -76,8 +76,10 @@ def messages_of(seed: int, poison: list[str]) -> list[str]:
         for project, count in TICKETS.items()
         for serial in range(count)
     ]
-    repeats = [one | {"priority": "medium"} for one in dice.sample(tickets, REPEATS)]
-    rivals = [one | {"title": "Rival"} for one in dice.sample(tickets, RIVALS)]
+    repeats = [
+        ticket | {"priority": "medium"} for ticket in dice.sample(tickets, REPEATS)
+    ]
+    rivals = [ticket | {"title": "Rival"} for ticket in dice.sample(tickets, RIVALS)]
     bodies = [*map(json.dumps, [*tickets, *repeats, *rivals]), *poison]
     dice.shuffle(bodies)
     return bodies
@@ -226,11 +228,13 @@ def test_every_fault_was_met_when_the_promises_were_kept(run: Run) -> None:
 
     # The calls of the line are too few to meet each fault; the simulation's do.
     assert run.proxy.calls.keys() - {"UpdateItem"} == DECKS.keys()
-    met = {(one, fault) for one in DECKS for fault in (*QUICK, *SLOW)}
+    met = {(deck, fault) for deck in DECKS for fault in (*QUICK, *SLOW)}
     assert run.proxy.faults.keys() >= met
     assert run.proxy.kills >= 10
     # The caller of such a write no longer waits for it.
-    late = (run.proxy.faults[WRITE, one] for one in (Fault.LATE, Fault.KILLED_DURING))
+    late = (
+        run.proxy.faults[WRITE, fault] for fault in (Fault.LATE, Fault.KILLED_DURING)
+    )
     assert sum(late) >= 3
     assert outcomes[Retry.outcome] >= 30
     assert outcomes[Replayed.outcome] > REPEATS

@@ -57,7 +57,10 @@ class TestOrder:
         for name, messages in projects.items():
             assert numbered(system, name, len(messages)) == in_order(*messages)
         assert system.problems() == []
-        reasons = [one.attributes["ErrorMessage"] for one in system.dead_letters]
+        reasons = [
+            dead_letter.attributes["ErrorMessage"]
+            for dead_letter in system.dead_letters
+        ]
         assert [reason.partition(": ")[0] for reason in reasons] == ["title"] * 2
 
     def test_successors_wait_when_a_message_fails(

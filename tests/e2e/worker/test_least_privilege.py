@@ -184,7 +184,11 @@ class TestEnoughForTheJob:
     ) -> None:
         """No number, no message that counts a delivery; and all goes on after it."""
         page = (ROOT / "docs" / "recovery.md").read_text(encoding="utf-8")
-        [put] = [one for one in commands("aws", page) if "put-role-policy" in one.words]
+        [put] = [
+            command
+            for command in commands("aws", page)
+            if "put-role-policy" in command.words
+        ]
         record = sqs_record(ticket_fields("FENCED"))
 
         with role_policy(deployed, put.words[-1]):

@@ -28,7 +28,7 @@ def test_messages_are_numbered_announced_stored_and_logged(
     assert system.problems() == []
     assert numbers_of(system.audit(project)) == (1, 2, 3, 4, 5)
     key = sent[-1].fields["idempotency_key"]
-    [message] = [one for one in system.announced if key in one.body]
+    [message] = [message for message in system.announced if key in message.body]
     assert message.attributes == {
         "event_type": "ticket-numbering.TicketNumberAssigned.v1",
         "project_id": project,

@@ -76,7 +76,9 @@ SHORT_TEXTS = replace(CALM, rate=300.0)
 def test_option_of_a_workload_changes_the_figure_by_what_it_says(
     base: Workload, option: dict[str, Any], figure: str, least: float, most: float
 ) -> None:
-    before, after = (played(OURS, one) for one in (base, replace(base, **option)))
+    before, after = (
+        played(OURS, workload) for workload in (base, replace(base, **option))
+    )
 
     changed = getattr(after, figure) - getattr(before, figure)
 
@@ -116,7 +118,7 @@ def test_quiet_group_comes_first_when_another_took_the_time_or_the_workers(
         queue.delete(received[0].id)
     send(queue, "quiet", 1)
 
-    assert [one.group for one in queue.receive(2)] == ["quiet", "noisy"]
+    assert [message.group for message in queue.receive(2)] == ["quiet", "noisy"]
 
 
 def test_noisy_group_with_the_fewest_messages_in_flight_comes_first(
@@ -128,4 +130,4 @@ def test_noisy_group_with_the_fewest_messages_in_flight_comes_first(
     queue.receive(NOISY_IN_FLIGHT + 9)
     send(queue, "fewer", 1)
 
-    assert [one.group for one in queue.receive(1)] == ["fewer"]
+    assert [message.group for message in queue.receive(1)] == ["fewer"]

@@ -58,9 +58,9 @@ def test_million_tickets_cost_what_the_price_list_says() -> None:
 def test_month_has_the_alarms_and_metrics_of_the_stack() -> None:
     """A gradual deployment's alarm comes on top; a cold start is a metric, too."""
     resources = source()["Resources"].values()
-    alarms = [one for one in resources if "Alarm" in one["Type"]]
-    always = [one["Properties"] for one in alarms if "Condition" not in one]
-    metrics = [str(one).count("'Namespace'") for one in always]
+    alarms = [resource for resource in resources if "Alarm" in resource["Type"]]
+    always = [alarm["Properties"] for alarm in alarms if "Condition" not in alarm]
+    metrics = [str(alarm).count("'Namespace'") for alarm in always]
 
     numbers = {item: number for item, (number, _, _) in MONTHLY.items()}
     assert numbers["metrics of the alarms"] == sum(metrics)

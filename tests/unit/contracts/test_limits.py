@@ -143,7 +143,7 @@ class TestAllowedProjects:
         """`re` cannot be interrupted, so one message would use up its whole batch."""
         remedy = parameters()["AllowedProjects"]["ConstraintDescription"]
 
-        assert any(remedy in one for one in refusals(AllowedProjects=pattern))
+        assert any(remedy in refusal for refusal in refusals(AllowedProjects=pattern))
         with pytest.raises(
             CloudError, match=re.escape(f"can take too long: {pattern}")
         ):

@@ -177,8 +177,8 @@ class TestEvents:
 
 
 NAMES: Final[Mapping[str, Collection[str]]] = {
-    "outcomes": {one.outcome for one in get_args(Result)},
-    "messages": {one.message for one in get_args(Result)},
+    "outcomes": {result.outcome for result in get_args(Result)},
+    "messages": {result.message for result in get_args(Result)},
     "errors": vars(errors).keys(),
     "metrics": {*Metric},
     "parameters": source()["Parameters"].keys(),

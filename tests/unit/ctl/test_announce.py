@@ -53,8 +53,8 @@ class TestEvents:
         self, stage: Stage
     ) -> None:
         """Also where the ticket before it is lost, which nobody can then compare."""
-        for one in (create_ticket(), REQUEST):
-            stage.services.queues["source"].send(one.model_dump_json())
+        for request in (create_ticket(), REQUEST):
+            stage.services.queues["source"].send(request.model_dump_json())
             stage.work()
         [_, first] = stage.published
         stage.lose("PROJ", 1)
@@ -150,7 +150,7 @@ class TestRange:
 
 def replayed(entries: Iterable[Any]) -> list[str]:
     """Return the ids of what is announced again, without a mark's own event."""
-    return ids(one for one in entries if attributes(one)["replayed"] == "true")
+    return ids(entry for entry in entries if attributes(entry)["replayed"] == "true")
 
 
 class TestMeanwhile:
@@ -176,7 +176,7 @@ class TestMeanwhile:
         assert first["Message"] == again["Message"]
         assert f"TicketNumberAssigned {len({*out} & {*keys})}, " in ended.out
         reads = stage.dynamodb.requests["batch_get_item"]
-        sizes = [len(one["RequestItems"]["tickets"]["Keys"]) for one in reads]
+        sizes = [len(read["RequestItems"]["tickets"]["Keys"]) for read in reads]
         assert sizes == [10] * (3 + (mark == "void"))
 
     @pytest.mark.parametrize(
@@ -251,7 +251,9 @@ class TestPublishing:
         out = [*Announcer(stage, retry=without_sleep()).publish(lambda: wanted)]
 
         assert out == wanted
-        assert stage.services.topic.published.keys() == {one.event.id for one in wanted}
+        assert stage.services.topic.published.keys() == {
+            envelope.event.id for envelope in wanted
+        }
 
     def test_event_is_not_out_when_the_answer_does_not_name_it(self) -> None:
         sns = Stubber(aws_client("sns"))

@@ -455,7 +455,9 @@ class TestDates:
             steps.changes("A", number, assigned_at=date)
 
         ends = [
-            one[1:] for one in found(steps, *projects) if one[0] is FindingKind.MISDATED
+            finding[1:]
+            for finding in found(steps, *projects)
+            if finding[0] is FindingKind.MISDATED
         ]
 
         named = {n for first, last in ends for n in range(first, last + 1)}

@@ -176,7 +176,7 @@ class TestDates:
         night = ("2026-10-25T01:30", "2026-10-25T02:30", "2026-10-25T03:30")
 
         lines, conversion = converted(
-            *({"assigned_at": one} for one in night), zone=BERLIN
+            *({"assigned_at": date} for date in night), zone=BERLIN
         )
 
         assert [line["assigned_at"][11:16] for line in lines] == [
@@ -268,8 +268,12 @@ class TestRequests:
 def shown() -> list[Sequence[str]]:
     """Return the commands of the page that convert other systems' exports."""
     page = (ROOT / "docs" / "seeding.md").read_text()
-    words = [one.words for one in commands("ticketctl", page) if one.is_in_block]
-    return [one for one in words if one[0] == "convert" and (SAMPLES / one[1]).exists()]
+    words = [
+        command.words for command in commands("ticketctl", page) if command.is_in_block
+    ]
+    return [
+        call for call in words if call[0] == "convert" and (SAMPLES / call[1]).exists()
+    ]
 
 
 def test_exports_are_tickets_when_the_commands_of_the_page_convert_them(

@@ -95,5 +95,7 @@ def test_dead_letter_is_kept_before_the_new_body_is_sent(
 
     edited(stage, found, body=typed(ACCEPTED), save=path)
 
-    assert [(one["message_id"], one["body"]) for one in kept] == [(found, "{\x9b")]
+    assert [
+        (dead_letter["message_id"], dead_letter["body"]) for dead_letter in kept
+    ] == [(found, "{\x9b")]
     assert (stage.sent, stage.left) == ([ACCEPTED], [])

@@ -115,8 +115,8 @@ class TestSuccessor:
 
         arrived = stage.services.queues["source.fifo"].arrived
         groups = dict(zip(bodies, ["A", "B", "-"], strict=True))
-        assert {one.body: one.group for one in arrived} == groups
-        assert len({one.token for one in arrived}) == 3
+        assert {message.body: message.group for message in arrived} == groups
+        assert len({message.token for message in arrived}) == 3
 
     def test_id_is_new_when_the_dead_letter_is_sent_again(self) -> None:
         """SQS would drop the second message, and the dead letter would be deleted."""
@@ -147,7 +147,7 @@ class TestKeysExpire:
         assert len(arrived) == goes
         assert ended.status == (Status.OK if goes else Status.PROBLEM)
         carried = {"SentTimestamp": text_attribute(stamp)}
-        assert all(carried.items() <= one.attributes.items() for one in arrived)
+        assert all(carried.items() <= message.attributes.items() for message in arrived)
 
     def test_time_of_the_first_sending_is_added_when_there_is_room(
         self, stage: Stage
@@ -159,7 +159,9 @@ class TestKeysExpire:
         redrive(stage, "--all")
 
         assert not stage.services.sqs.requests["start_message_move_task"]
-        names = [{*one.attributes} for one in stage.services.queues["source"].arrived]
+        names = [
+            {*message.attributes} for message in stage.services.queues["source"].arrived
+        ]
         assert names == [{"SentTimestamp"}, {*full}]
 
     def test_refused_message_goes_at_any_age_for_it_has_no_number(

@@ -283,7 +283,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
         alone = audited(steps, *TAMPERINGS, heads=heads)
     verified = {}
     for name in TAMPERINGS:
-        own = [one for one in items("tickets") if one["project_id"]["S"] == name]
+        own = [item for item in items("tickets") if item["project_id"]["S"] == name]
         of_project = [asdict(head) for head in heads if head.project_id == name]
         found, with_heads = verify(own), verify(own, of_project)
         verified[name] = "yes" if found else "with heads" if with_heads else "no"

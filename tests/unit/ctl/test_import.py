@@ -39,7 +39,7 @@ def read(
     *lines: Any, project: str | None = None
 ) -> tuple[list[ExternalTicket], list[tuple[int, str]]]:
     """Read lines as a file holds them: the tickets, and the problems."""
-    texts = [one if isinstance(one, str) else json.dumps(one) for one in lines]
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     defaults, problems = Defaults(NOW, project), Noted("-")
     tickets = [*check_lines(json_lines(texts), defaults, problems)]
     return tickets, problems.noted

@@ -108,7 +108,9 @@ class TestKinds:
     def test_item_has_its_project_its_number_and_its_valid_hash(self) -> None:
         lines = [fields for items in KINDS.values() for fields in items]
 
-        items = [(one.project_id, one.number, one.chain) for one in map(parse, lines)]
+        items = [
+            (item.project_id, item.number, item.chain) for item in map(parse, lines)
+        ]
 
         assert items == [
             ("A", int(line["number"]), line.get("chain", "").replace("damaged", ""))
@@ -238,7 +240,11 @@ class TestHoles:
         elif not (above is ItemKind.MALFORMED and below in OPEN):
             kind = FindingKind.GAP
         missing = (3, 4) if under else (1, 4)
-        holes = {one for one in found if one.recorded is None and one.kind in HOLES}
+        holes = {
+            finding
+            for finding in found
+            if finding.recorded is None and finding.kind in HOLES
+        }
         assert holes == ({Finding(kind, "A", missing)} if kind else set())
 
     @pytest.mark.parametrize("kind", [ItemKind.GUARD, ItemKind.IMPORTED_GUARD])
@@ -331,7 +337,7 @@ class TestWindow:
         after = before.having(parse(other))
 
         new = new_findings(judge(before), judge(after))
-        assert {one.kind for one in new} == {
+        assert {finding.kind for finding in new} == {
             *(FindingKind.CHANGED, FindingKind.DIFFERING),
         }
 
@@ -345,7 +351,7 @@ class TestWindow:
         new = new_findings(judge(before), judge(before.having(foreign)))
 
         assert (FindingKind.GIVEN_TWICE, (2,)) in {
-            (one.kind, one.numbers) for one in new
+            (finding.kind, finding.numbers) for finding in new
         }
 
     def test_second_ticket_of_a_key_is_new(self) -> None:
@@ -376,7 +382,7 @@ class TestWindow:
 
         assert found == []
         assert (judge(window) == []) is has_record
-        assert [one.kind for one in differing] == [FindingKind.DIFFERING]
+        assert [finding.kind for finding in differing] == [FindingKind.DIFFERING]
 
     def test_item_elsewhere_is_the_ticket_of_a_record(self) -> None:
         """A window need not have the ticket that a record names."""
@@ -396,7 +402,7 @@ class TestWindow:
 
         new = new_findings(judge(before), judge(after))
 
-        assert [one.item for one in new] == ["the ticket A, 2"]
+        assert [finding.item for finding in new] == ["the ticket A, 2"]
         assert new_findings(judge(after), judge(after)) == []
 
     def test_changed_text_is_one_finding(self) -> None:
@@ -420,7 +426,7 @@ class TestWindow:
             for record in (own, later)
         ]
 
-        assert [[one.kind for one in ones] for ones in found] == [
+        assert [[finding.kind for finding in findings] for findings in found] == [
             [],
             [FindingKind.DIFFERING],
         ]
@@ -438,7 +444,7 @@ class TestWindow:
 
         found = judge(Window("A", items, records={**records, key: other}))
 
-        said = [(one.kind, one.detail) for one in found]
+        said = [(finding.kind, finding.detail) for finding in found]
         assert said == [(FindingKind.DIFFERING, "fingerprint")]
 
     def test_line_is_judged_with_the_record_that_is_made_of_it(self) -> None:
@@ -456,7 +462,9 @@ class TestWindow:
 
         assert judge(Window("A", items[1:], items[0], records=records)) == []
         without = judge(Window("A", items[1:], records=records))
-        assert (FindingKind.GAP, (1, 1)) in {(one.kind, one.numbers) for one in without}
+        assert (FindingKind.GAP, (1, 1)) in {
+            (finding.kind, finding.numbers) for finding in without
+        }
 
 
 UNDATED: dict[str, Any] = {"assigned_at": None}
@@ -531,9 +539,9 @@ class TestExternalNumbers:
         under = moved(KINDS[below][0], 2) if below else None
         over = moved(KINDS[above][0], 6)
         holes = {
-            one.kind
-            for one in judge(Window("A", [over], under))
-            if one.kind in HOLES and one.recorded is None
+            finding.kind
+            for finding in judge(Window("A", [over], under))
+            if finding.kind in HOLES and finding.recorded is None
         }
 
         found = verdict(4, Neighbours(under, None, over), is_seeded=is_seeded)
@@ -563,7 +571,7 @@ class TestExternalNumbers:
             for seeded in (True, False)
         ]
 
-        assert [one == MISSING for one in found] == [False, True, True, True]
+        assert [finding == MISSING for finding in found] == [False, True, True, True]
 
 
 class TestNewFindings:

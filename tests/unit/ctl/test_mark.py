@@ -42,7 +42,7 @@ class TestVoid:
         assert json.loads(message)["data"]["reason"] == "doppelt, siehe \u00c4-1"
         attributes = [request["MessageAttributes"] for request in stage.published]
         assert attributes[0]["priority"]["StringValue"] == "urgent"
-        replayed = [one["replayed"]["StringValue"] for one in attributes]
+        replayed = [of_event["replayed"]["StringValue"] for of_event in attributes]
         assert replayed == ["false", "true", "true"]
         # SNS drops an id that it saw within five minutes.
         ids = {request["MessageDeduplicationId"] for request in stage.published}

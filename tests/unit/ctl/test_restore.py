@@ -197,7 +197,7 @@ class TestRestore:
 
 def exported(history: History, number: int) -> dict[str, Any]:
     lines = map(json.loads, Path(history.saved).read_text().splitlines())
-    [found] = [one for one in lines if one.get("number") == number]
+    [found] = [line for line in lines if line.get("number") == number]
     return dict(found)
 
 
@@ -521,8 +521,8 @@ class TestKeysOfTwo:
         stage.controls.parameters["IdempotencyRetentionDays"] = "40"
         requests = [request(number) for number in (3, 4, 5)]
         old = Block.of(Head(), requests, "2020-01-01T00:00:00.000Z", lambda: "s" * 22)
-        for one, assignment, salt in old.tickets:
-            stage.write(serialized(ticket_item(one, assignment, salt)))
+        for asked, assignment, salt in old.tickets:
+            stage.write(serialized(ticket_item(asked, assignment, salt)))
         history = History(stage)
         again = history.send(4)[4]["data"]["number"]
         before, records = stage.tickets(), stage.records()
@@ -574,7 +574,7 @@ class TestParts:
 
         assert [any(statuses) for statuses in passes] == [True] * (times - 1) + [False]
         assert not audited(history.stage).findings
-        known = {n for n, one in history.tickets().items() if one.get("chain")}
+        known = {n for n, ticket in history.tickets().items() if ticket.get("chain")}
         assert {**before, **history.tickets()}.keys() == before.keys()
         assert all(history.tickets()[number] == before[number] for number in known)
 

@@ -192,8 +192,8 @@ class TestInterrupted:
 def number(stage: Stage, *numbers: int) -> None:
     """Write tickets as a worker does, with their records."""
     requests = [
-        create_ticket(idempotency_key=f"key-{one}", title=f"Ticket {one}")
-        for one in numbers
+        create_ticket(idempotency_key=f"key-{number}", title=f"Ticket {number}")
+        for number in numbers
     ]
     there = stage.tickets().get(numbers[0] - 1, {})
     stage.write(
@@ -263,10 +263,10 @@ class TestOthers:
         assert "PROJ-5: it " in ended.err
         assert past.read("PROJ", place) == other
         there = tables(past)["tickets"]
-        assert [one for one in before["tickets"] if one not in there] == [
-            one
-            for one in before["tickets"]
-            if one["number"]["N"] == "5" and one["project_id"]["S"] == "PROJ"
+        assert [item for item in before["tickets"] if item not in there] == [
+            item
+            for item in before["tickets"]
+            if item["number"]["N"] == "5" and item["project_id"]["S"] == "PROJ"
         ]
 
     @pytest.mark.parametrize("calls", range(2))
@@ -410,8 +410,8 @@ class TestLineByLine:
 def rewritten(stage: Stage, change: Callable[[dict[str, Any]], Any]) -> None:
     """Change the lines of the file."""
     lines = map(json.loads, saved(stage).read_text().splitlines())
-    found = [one for one in map(change, lines) if one is not None]
-    saved(stage).write_text("".join(f"{json.dumps(one)}\n" for one in found))
+    found = [line for line in map(change, lines) if line is not None]
+    saved(stage).write_text("".join(f"{json.dumps(line)}\n" for line in found))
 
 
 class TestHistories:
@@ -432,7 +432,7 @@ class TestHistories:
         assert ended.status == Status.PROBLEM
         assert "it is another history" in ended.err
         ours = [
-            one for one in tables(past)["tickets"] if one["project_id"]["S"] != "OPS"
+            item for item in tables(past)["tickets"] if item["project_id"]["S"] != "OPS"
         ]
         assert ours == before["tickets"]
 
@@ -675,10 +675,10 @@ class TestEnds:
         """The sequence was seeded past the lost end, and the worker went on."""
         number(stage, *range(1, 13))
         saved(stage).write_text(stage.call("export").out)
-        for one in range(8, 13):
-            stage.lose("PROJ", one)
+        for lost in range(8, 13):
+            stage.lose("PROJ", lost)
             if not has_records:
-                stage.lose("PROJ", f"key-{one}")
+                stage.lose("PROJ", f"key-{lost}")
         stage.seed(12).apply()
         send(stage, 13)
         stage.controls.mapping = "Disabled"
@@ -700,8 +700,8 @@ class TestEnds:
         rewritten(
             stage, lambda one: None if one.get("number") in {5, 6} else counted(one, 7)
         )
-        for one in range(4, 10):
-            stage.lose("PROJ", one)
+        for lost in range(4, 10):
+            stage.lose("PROJ", lost)
         before = stage.records()
 
         ended = restore(stage)
@@ -787,9 +787,9 @@ class TestFile:
         assert "PROJ-5 is missing and not coming back" in ended.err
         assert " seed " not in ended.out  # Another part may have the number.
         assert tables(past)["tickets"] == [
-            one
-            for one in before
-            if one["project_id"]["S"] == "PROJ" and int(one["number"]["N"]) < 5
+            item
+            for item in before
+            if item["project_id"]["S"] == "PROJ" and int(item["number"]["N"]) < 5
         ]
 
     def test_file_is_refused_when_two_exports_are_joined(self, past: Stage) -> None:

@@ -49,7 +49,7 @@ class World:
                 self.stage.seed(last + self.random.randint(1, 4)).apply()
             case 1:
                 first = last + self.random.randint(1, 3)
-                lines = [line(first + one) for one in range(2)]
+                lines = [line(first + offset) for offset in range(2)]
                 self.stage.call("import", self.stage.file(*lines))
             case 2 if given := self.stage.given():
                 mark = self.random.choice(["void", "erase"])
@@ -106,7 +106,7 @@ def test_each_request_has_its_old_number_when_an_export_is_restored(
     assert whole.keys() - there.keys() <= refused, ended
     # A seed may have a guard more, among numbers that nobody has.
     assert {there[n]["status"] for n in there.keys() - whole.keys()} <= {"reserved"}
-    kinds = {one.kind for one in audited(stage).findings}
+    kinds = {finding.kind for finding in audited(stage).findings}
     assert (
         kinds <= {FindingKind.KEY_WITHOUT_TICKET, FindingKind.GAP}
         if refused

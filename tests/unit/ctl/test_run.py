@@ -63,7 +63,7 @@ def test_run_ends_with_status_0_when_every_message_of_its_file_is_accounted_for(
 
     ended, _ = run_on(stage)
 
-    assert [one.body for one in queues["source"].arrived] == POISON
+    assert [message.body for message in queues["source"].arrived] == POISON
     assert ended == status
     out = capsys.readouterr().out
     said = "clean" if is_answered else "NOT CLEAN"

@@ -184,7 +184,7 @@ def bodies(services: ModelServices) -> list[list[str]]:
 
 def on_queue(services: ModelServices, name: str = "source") -> dict[str, str]:
     """Return the bodies of the messages on the queue, by their ids."""
-    return {one.id: one.body for one in services.queues[name].arrived}
+    return {message.id: message.body for message in services.queues[name].arrived}
 
 
 def ended(sqs: Any, given: Sequence[Request]) -> list[Request]:
@@ -200,10 +200,12 @@ class TestNothingLostOnTheWay:
         outcomes = ended(services.sqs, given)
 
         assert [len(batch) for batch in services.sqs.batches] == [10, 10, 5]
-        assert [(one.message_id, one.body) for one in outcomes] == [
+        assert [(outcome.message_id, outcome.body) for outcome in outcomes] == [
             *on_queue(services).items()
         ]
-        assert [outcome.line for outcome in outcomes] == [one.line for one in given]
+        assert [outcome.line for outcome in outcomes] == [
+            request.line for request in given
+        ]
         assert {entry["MessageGroupId"] for entry in services.sqs.entries} == {"PROJ"}
 
     @pytest.mark.parametrize("suffix", ["", ".fifo"])
@@ -240,7 +242,7 @@ class TestNothingLostOnTheWay:
         outcomes = ended(services.sqs, requests(10, size=250_000))
 
         assert [len(batch) for batch in services.sqs.batches] == [4, 4, 2]
-        assert {one.message_id for one in outcomes} == on_queue(services).keys()
+        assert {outcome.message_id for outcome in outcomes} == on_queue(services).keys()
 
     def test_entry_is_sent_again_when_sqs_failed_to_take_it(self) -> None:
         """And no other."""
@@ -265,7 +267,7 @@ class TestNothingLostOnTheWay:
         outcomes = ended(silent, given)
 
         assert [len(batch) for batch in services.sqs.batches] == [3, 3]
-        assert {one.message_id for one in outcomes} <= on_queue(services).keys()
+        assert {outcome.message_id for outcome in outcomes} <= on_queue(services).keys()
 
     @pytest.mark.parametrize(
         ("status", "attempts"),

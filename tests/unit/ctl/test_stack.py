@@ -601,13 +601,17 @@ class TestInstalled:
         loaded = {module.partition(".")[0] for module in ended.stdout.split()}
         of = metadata.packages_distributions()
         assert {"aws-lambda-powertools", "moto"} <= tools
-        assert tools.isdisjoint(name for one in loaded for name in of.get(one, ()))
+        assert tools.isdisjoint(
+            name for module in loaded for name in of.get(module, ())
+        )
 
 
 def distributions(requirements: Iterable[str]) -> set[str]:
     """Return the names that stand at the start of requirements."""
     return {
-        found[0] for one in requirements if (found := re.match(r"[a-z][\w-]*", one))
+        found[0]
+        for requirement in requirements
+        if (found := re.match(r"[a-z][\w-]*", requirement))
     }
 
 

@@ -37,7 +37,10 @@ class TestStop:
     ) -> None:
         controls, began = stage.controls, stage.services.scheduler.now
         # Another function's, whose name begins as the worker's, stays out of it.
-        assert [one.id for one in worker_state(stack).sources] == [MAPPING, SECOND]
+        assert [source.id for source in worker_state(stack).sources] == [
+            MAPPING,
+            SECOND,
+        ]
 
         Switch(stack).stop()
 

@@ -77,8 +77,8 @@ def refused(message_id: str, fields: dict[str, Any], error_type: str) -> Announc
 
 def announced(*found: Announcement) -> Announcements:
     announcements = Announcements()
-    for one in found:
-        announcements.add(one)
+    for event in found:
+        announcements.add(event)
     return announcements
 
 
@@ -134,7 +134,7 @@ def heard(*found: Announcement) -> Observed:
 
 
 def without(some: list[Announcement]) -> Observed:
-    return heard(*(one for one in ANNOUNCED if one not in some))
+    return heard(*(event for event in ANNOUNCED if event not in some))
 
 
 def with_more(*more: Announcement) -> Observed:

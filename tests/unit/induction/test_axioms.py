@@ -24,7 +24,7 @@ def test_page_lists_the_axioms_and_no_other() -> None:
     facts = page.partition("the axioms of the proof:\n")[2].partition("\n\n")[0]
 
     listed = re.findall(r"^\d+\. \*\*(.+?)\*\*", facts, re.MULTILINE)
-    assert listed == [one.text for one in AXIOMS]
+    assert listed == [axiom.text for axiom in AXIOMS]
 
 
 @pytest.mark.parametrize(

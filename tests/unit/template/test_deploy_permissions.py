@@ -88,9 +88,13 @@ def test_policy_allows_no_more() -> None:
 
 def test_policy_names_a_resource_unless_it_only_reads() -> None:
     """A mapping has none before it is there, so its function is named."""
-    mapping, others = [one for one in STATEMENTS if one["Resource"] == "*"]
+    mapping, others = [
+        statement for statement in STATEMENTS if statement["Resource"] == "*"
+    ]
     verbs = ("Describe", "Get", "List")
-    reading = {one for one in actions(others) if one.split(":")[1].startswith(verbs)}
+    reading = {
+        action for action in actions(others) if action.split(":")[1].startswith(verbs)
+    }
 
     assert [*mapping["Condition"]["ArnLike"]] == ["lambda:FunctionArn"]
     assert actions(others) - reading == WITHOUT_A_RESOURCE

@@ -31,7 +31,7 @@ def policy(name: str) -> Any:
 
 def of_type(name: str, kind: str) -> list[Json]:
     resources = example(name)["Resources"].values()
-    return [one for one in resources if one["Type"] == kind]
+    return [resource for resource in resources if resource["Type"] == kind]
 
 
 @pytest.mark.parametrize("name", ["backup.yaml", "heartbeat.yaml"])
@@ -77,9 +77,9 @@ def test_trail_shows_writes_and_who_gave_themselves_the_right_to_them() -> None:
 @pytest.mark.parametrize("service", ["logs.eu-west-1", "cloudwatch", "sns"])
 def test_key_admits_a_service_of_this_account_for_its_calls(service: str) -> None:
     [statement] = [
-        one
-        for one in policy("key-policy.json")["Statement"]
-        if one["Principal"].get("Service") == f"{service}.amazonaws.com"
+        statement
+        for statement in policy("key-policy.json")["Statement"]
+        if statement["Principal"].get("Service") == f"{service}.amazonaws.com"
     ]
     [condition] = statement["Condition"].values()
 
@@ -110,7 +110,7 @@ class TestSubscription:
     def test_dead_announcement_has_days_left_when_it_waited_in_the_queue(self) -> None:
         """A message that SQS moves keeps its age."""
         queues = of_type("subscription.yaml", "AWS::SQS::Queue")
-        live, dead = (one["Properties"]["MessageRetentionPeriod"] for one in queues)
+        live, dead = (queue["Properties"]["MessageRetentionPeriod"] for queue in queues)
 
         assert dead >= live + 7 * 24 * 60 * 60
 
@@ -172,9 +172,9 @@ def test_heartbeat_is_a_valid_request_in_its_group_and_may_use_the_key() -> None
 
 
 def test_failed_jobs_of_the_vault_notify_when_they_fail_once() -> None:
-    alarms = [one["Properties"] for one in of_type("backup.yaml", ALARM)]
+    alarms = [resource["Properties"] for resource in of_type("backup.yaml", ALARM)]
 
-    assert {one["MetricName"] for one in alarms} == {
+    assert {alarm["MetricName"] for alarm in alarms} == {
         "NumberOfBackupJobsFailed",
         "NumberOfCopyJobsFailed",
     }
@@ -192,7 +192,7 @@ def test_heartbeat_alarm_watches_the_replays_of_the_stack() -> None:
     alarm, own = found["Properties"], properties("TransientFailuresAlarm")
 
     assert (alarm["Namespace"], alarm["MetricName"]) == (NAMESPACE, Metric.REPLAYED)
-    assert [one["Name"] for one in alarm["Dimensions"]] == [
-        one["Name"] for one in own["Dimensions"]
+    assert [dimension["Name"] for dimension in alarm["Dimensions"]] == [
+        dimension["Name"] for dimension in own["Dimensions"]
     ]
     assert alarm["TreatMissingData"] == "breaching"

@@ -62,13 +62,13 @@ def test_every_variable_of_a_command_is_an_output_or_set_or_explained() -> None:
 def names_below(base: type[Exception]) -> set[str]:
     """Return the names of all errors of a kind, without its own."""
     below = base.__subclasses__()
-    return {one.__name__ for one in below}.union(*map(names_below, below))
+    return {kind.__name__ for kind in below}.union(*map(names_below, below))
 
 
 RESULTS = get_args(Result)
 WORDS = {
-    "outcome": {one.outcome for one in RESULTS},
-    "message": {one.message for one in RESULTS},
+    "outcome": {result.outcome for result in RESULTS},
+    "message": {result.message for result in RESULTS},
     "error_type": names_below(TicketNumberingError),
 }
 QUERIES = "".join(path.read_text("utf-8") for path in EXAMPLES.glob("*.query"))
@@ -112,7 +112,7 @@ class TestQueries:
     def test_query_of_the_latest_numbers_finds_every_result_with_a_number(self) -> None:
         query = (EXAMPLES / "latest_numbers.query").read_text("utf-8")
 
-        found = {one.outcome for one in RESULTS if issubclass(one, Numbered)}
+        found = {result.outcome for result in RESULTS if issubclass(result, Numbered)}
         assert values(query, "outcome") == found
 
 

@@ -201,7 +201,7 @@ class TestSwap:
 
     def test_whoever_restores_may_make_its_calls(self, folder: Path) -> None:
         swap(folder, "restored")
-        [restore] = [one for one in tasks() if "recovery.md#restore" in one.runbooks]
+        [restore] = [task for task in tasks() if "recovery.md#restore" in task.runbooks]
 
         for line in (folder / "calls").read_text().splitlines():
             words = tuple(line.split())

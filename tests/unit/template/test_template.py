@@ -351,7 +351,9 @@ class TestLeastPrivilege:
         rights = documented(role)
         further = {KEY, *RESOURCES["the lines"]}
         assert allowed(found) == rights
-        assert allowed(by_default) == {one for one in rights if one[0] not in further}
+        assert allowed(by_default) == {
+            right for right in rights if right[0] not in further
+        }
         assert "ManagedPolicyArns" not in found
 
     @pytest.mark.parametrize(

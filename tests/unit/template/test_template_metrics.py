@@ -117,7 +117,9 @@ class TestMetrics:
         assert all(f'"${{{alarm}.Arn}}"' in body for alarm in alarms)
 
 
-ANSWERS: Final = [one.metric for one in get_args(Result) if one not in {Poison, Retry}]
+ANSWERS: Final = [
+    result.metric for result in get_args(Result) if result not in {Poison, Retry}
+]
 WAITING = "ApproximateNumberOfMessagesVisible"
 DELETED = "NumberOfMessagesDeleted"
 HIDDEN = "ApproximateNumberOfMessagesNotVisible"
@@ -181,7 +183,7 @@ CAUSES: dict[str, tuple[set[Curve], Sequence[Sequence[float]]]] = {
         [[1, GAP, 7, 1, 0], [1] * 5],
     ),
     # All is poison, for two periods; the newest has no data yet.
-    SHARE: ({of_stack(one) for one in (Metric.POISON, *ANSWERS)}, [[5, 5, GAP]]),
+    SHARE: ({of_stack(metric) for metric in (Metric.POISON, *ANSWERS)}, [[5, 5, GAP]]),
 }
 
 PASSING: dict[str, Sequence[Sequence[float]]] = {
@@ -268,7 +270,7 @@ class TestAlarms:
             (SHARE, {Metric.POISON: CANARY, Metric.ASSIGNED: 100 - CANARY}, True),
             (SHARE, {Metric.POISON: 4}, False),
             (SHARE, {Metric.POISON: 5, Metric.ASSIGNED: 100}, False),
-            *((SHARE, {Metric.POISON: 9, one: 991}, False) for one in ANSWERS),
+            *((SHARE, {Metric.POISON: 9, metric: 991}, False) for metric in ANSWERS),
         ],
     )
     def test_alarm_on_several_metrics_weighs_them_against_each_other(

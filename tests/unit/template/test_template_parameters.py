@@ -170,7 +170,9 @@ class TestGradualDeployment:
         [version] = ids_of("AWS::Lambda::Version", **deployed_as("prod"))
         alarm = resources["CanaryErrorsAlarm"]["Properties"]
 
-        assert {one["Name"]: one["Value"] for one in alarm["Dimensions"]} == {
+        assert {
+            dimension["Name"]: dimension["Value"] for dimension in alarm["Dimensions"]
+        } == {
             "FunctionName": "${NumberingWorker}",
             "Resource": "${NumberingWorker}:live",
             "ExecutedVersion": f"${{{version}.Version}}",

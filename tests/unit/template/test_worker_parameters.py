@@ -107,7 +107,9 @@ class TestVersion:
 
 def test_default_of_the_benchmarks_is_that_of_the_template() -> None:
     """Their tables have a row "the default"."""
-    defaults = {name: str(one["Default"]) for name, one in parameters().items()}
+    defaults = {
+        name: str(parameter["Default"]) for name, parameter in parameters().items()
+    }
     workload = Workload()
 
     assert {

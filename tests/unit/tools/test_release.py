@@ -79,7 +79,7 @@ def test_metadata_is_as_the_serverless_application_repository_takes_it() -> None
     assert re.fullmatch("[a-z0-9](-?[a-z0-9]){0,126}", metadata["Author"])
     assert len(metadata["Description"]) <= 256
     assert all(
-        (ROOT / metadata[f"{one}Url"]).is_file() for one in ("License", "Readme")
+        (ROOT / metadata[f"{page}Url"]).is_file() for page in ("License", "Readme")
     )
 
 

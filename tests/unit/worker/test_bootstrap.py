@@ -75,7 +75,9 @@ def described(part: Any) -> Any:
     if isinstance(part, Limits):
         return part.model_dump()
     if is_dataclass(part):
-        members = {one.name: getattr(part, one.name) for one in fields(part)}
+        members = {
+            attribute.name: getattr(part, attribute.name) for attribute in fields(part)
+        }
     else:
         members = getattr(part, "__dict__", {})
     return type(part), {name: described(value) for name, value in members.items()}
@@ -116,8 +118,10 @@ class TestCalls:
         """By any adapter: its message would be deleted. A call takes ten entries."""
         _, calls, results = calls_with(settings)
 
-        assert results["publish"].keys() == {one.event.id for one in ENVELOPES}
-        letters = {one.record.message_id for one in DEAD_LETTERS}
+        assert results["publish"].keys() == {
+            envelope.event.id for envelope in ENVELOPES
+        }
+        letters = {dead_letter.record.message_id for dead_letter in DEAD_LETTERS}
         assert results["send"].keys() == letters
         entries = [
             len(value)
@@ -226,7 +230,9 @@ class TestDamagedAnswers:
         A page without a checksum would be an empty answer: a block that is committed.
         """
         worker = bootstrap(DEFAULT)
-        damaged = [replace(DAMAGED[method], checksum=one) for one in checksums]
+        damaged = [
+            replace(DAMAGED[method], checksum=checksum) for checksum in checksums
+        ]
         wire = Wire(
             clients["dynamodb"], damaged or [Reply(page="<html>Sign in</html>")]
         )

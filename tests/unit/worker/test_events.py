@@ -77,7 +77,11 @@ class TestEveryFile:
         assert response == {"batchItemFailures": []}
         assert {name: function.store.numbers(name) for name in numbers} == numbers
         assert function.store.tickets.keys() == numbers.keys()
-        announced = {one for one in function.publisher.ids if "refused/" not in one}
+        announced = {
+            event_id
+            for event_id in function.publisher.ids
+            if "refused/" not in event_id
+        }
         assert announced == keys
         assert len(function.dead_letters.sent) == bool(poison)
         last = event["Records"][-1]
@@ -114,7 +118,7 @@ def test_events_have_new_ids_and_keys_when_fresh() -> None:
     )
     assert texts.keys() == EXPECTED.keys()
     assert fresh["messageId"] != known["messageId"]
-    keys = {json.loads(one["body"])["idempotency_key"] for one in (known, fresh)}
+    keys = {json.loads(record["body"])["idempotency_key"] for record in (known, fresh)}
     assert len(keys) == 2
     assert fresh["md5OfBody"] != known["md5OfBody"]
     assert (again["messageId"], again["body"]) == (fresh["messageId"], fresh["body"])

@@ -24,7 +24,7 @@ REQUESTS: Final = {
 """Projects and keys that resemble each other; two requests of each key."""
 
 MANY: Final = [create_ticket("P", f"many-{n}") for n in range(MAX_BLOCK_REQUESTS + 1)]
-KEYS: Final = sorted({one.key for own in REQUESTS.values() for one in own})
+KEYS: Final = sorted({request.key for own in REQUESTS.values() for request in own})
 
 BLOCKS: Final = st.tuples(
     st.one_of(

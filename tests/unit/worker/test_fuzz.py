@@ -155,7 +155,7 @@ class System:
     def _check_calls(self) -> None:
         """No call was refused as a whole, and SNS and its subscribers take the rest."""
         answers = [detail for *_, detail in self.aws.history.events]
-        assert not [one for one in answers if isinstance(one, ServiceError)]
+        assert not [answer for answer in answers if isinstance(answer, ServiceError)]
         for entry in self.aws.sns.entries:
             attributes = entry["MessageAttributes"].values()
             texts = [entry["Message"], *(value["StringValue"] for value in attributes)]
@@ -175,7 +175,7 @@ class System:
             numbers = self.store.numbers(project)
             assert numbers == list(range(1, len(numbers) + 1)), project
             committed |= {f"{project}-{number}" for number in numbers}
-        announced = {one["id"] for one in self._events if "number" in one["data"]}
+        announced = {event["id"] for event in self._events if "number" in event["data"]}
         assert announced <= committed
         assert faults != NO_FAULTS or announced == committed
 
@@ -200,9 +200,9 @@ class System:
         data = [event["data"] for event in self._events if event["id"] == refusal]
         key = CreateTicket.key_of(record["body"])
         assert bool(data) is (key is not None)
-        for one in data:
-            assert (one["project_id"], one["idempotency_key"]) == key
-            assert VALUE_WORDS not in json.dumps(one)
+        for member in data:
+            assert (member["project_id"], member["idempotency_key"]) == key
+            assert VALUE_WORDS not in json.dumps(member)
 
     def _check_dead_letter(
         self, record: Mapping[str, Any], line: Mapping[str, Any]
