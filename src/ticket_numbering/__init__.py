@@ -46,6 +46,7 @@ Follow a message by reading in this order:
       envelope          an event with its message attributes
       attributes        message attributes, those of a dead letter, FIFO names
       field_types       the types of their fields
+      values            those that the command line offers, without Pydantic
       json_body         a body as one JSON object, or the reason why not
       chain             each ticket's hash, which covers the one before it
       head              the last item of a sequence: its number, date and chain

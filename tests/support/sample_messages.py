@@ -11,10 +11,10 @@ import pytest
 from tests.support.paths import ROOT
 from ticket_numbering.contract.field_types import (
     IDEMPOTENCY_KEY_RULE,
-    PRIORITIES,
     PROJECT_ID_RULE,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.values import PRIORITIES
 
 VERSION_1: Final = json.loads(
     (ROOT / "docs" / "schemas" / "version-1.json").read_bytes()

@@ -6,9 +6,9 @@ from typing import Any, Final
 from rich.text import Text
 
 from ticket_numbering.contract.events import TicketNumberAssigned, TicketRefused
-from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticket_numbering.contract.messages import RequestKey
+from ticket_numbering.contract.values import PRIORITIES
 from ticketctl.aws.queues import Received
 from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.output import sanitized

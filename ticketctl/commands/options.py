@@ -2,12 +2,9 @@
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-
-MAX_NUMBER: Final = 10**15
-"""The contract's; its import takes longer than all of `--version`."""
 
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object, for scripts.")

@@ -1,22 +1,20 @@
 """The commands that send tickets."""
 
-from typing import Annotated, Final
+from typing import Annotated
 from uuid import uuid4
 
 import typer
 
+from ticket_numbering.contract.values import MAX_NUMBER, PRIORITIES
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, print_json_line
 from ticketctl.commands.application import TICKETS, command, stack_of
 from ticketctl.commands.options import (
-    MAX_NUMBER,
     File,
     Json,
     JsonLines,
     completed_by,
 )
-
-PRIORITIES: Final = ("low", "medium", "high", "urgent")
 
 Wait = Annotated[
     bool,

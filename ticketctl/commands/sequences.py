@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
+from ticket_numbering.contract.values import MAX_NUMBER
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import console, print_note, sanitized
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, command, stack_of
-from ticketctl.commands.options import MAX_NUMBER, Project, TicketKey, Yes
+from ticketctl.commands.options import Project, TicketKey, Yes
 
 Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
 

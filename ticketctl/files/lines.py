@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ticket_numbering.contract.field_types import MAX_NUMBER
+from ticket_numbering.contract.values import MAX_NUMBER
 from ticketctl.aws.request_fields import Fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import print_note, sanitized

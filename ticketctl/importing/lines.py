@@ -17,9 +17,10 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.errors import InvalidMessageError, PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.contract.field_types import MAX_NUMBER, timestamp
+from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.json_body import reject_envelope
 from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.values import MAX_NUMBER
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError

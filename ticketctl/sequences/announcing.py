@@ -8,9 +8,9 @@ from typing import Any, Final
 from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
-from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.mark_events import TicketMarked
 from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.values import PRIORITIES
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess

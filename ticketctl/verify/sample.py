@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from ticket_numbering.contract.errors import PoisonMessageError
-from ticket_numbering.contract.field_types import Priority
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.values import Priority
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.files.json_lines import open_lines

@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from ticket_numbering.contract.chain import valid_chain
 from ticket_numbering.contract.errors import DamagedKeyRecordError, DamagedSequenceError
-from ticket_numbering.contract.field_types import MAX_NUMBER
 from ticket_numbering.contract.messages import (
     CONTENT_DEFAULTS,
     Assignment,
     CreateTicket,
     RequestKey,
 )
+from ticket_numbering.contract.values import MAX_NUMBER
 
 NUMBER: Final = "number"
 """The sort key of a ticket; its key's record has it too."""

@@ -10,13 +10,13 @@ from ticket_numbering.contract.field_types import (
     Chain,
     EventSource,
     IdempotencyKey,
-    Priority,
     ProjectId,
     Timestamp,
     Title,
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.contract.reasons import Reason
+from ticket_numbering.contract.values import Priority
 
 NO_TRACE: Final[Mapping[str, str]] = {}
 

@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal, TypeGuard, get_args
+from typing import Annotated, Any, Final, TypeGuard
 
 from pydantic import (
     AfterValidator,
@@ -16,9 +16,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError, PydanticUseDefault
 
 from ticket_numbering.contract.chain import CHAIN_PATTERN
-
-MAX_NUMBER: Final = 10**15
-"""Still exact in JSON for every reader, and far beyond any project."""
+from ticket_numbering.contract.values import MAX_NUMBER
 
 _PATTERN: Final = "pattern"
 """Names the errors of this module, beside those of Pydantic."""
@@ -148,8 +146,6 @@ Attributes = Annotated[
     BeforeValidator(_counted),
 ]
 MaxNumber = Annotated[int, Field(ge=1, le=MAX_NUMBER), BeforeValidator(_whole)]
-Priority = Literal["low", "medium", "high", "urgent"]
-PRIORITIES: Final[tuple[str, ...]] = get_args(Priority)
 Timestamp = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Chain = Annotated[str, _without(_LINE_BREAK, pattern=CHAIN_PATTERN)]
 EventSource = Annotated[

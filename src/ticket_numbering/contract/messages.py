@@ -15,13 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.contract.field_types import (
-    MAX_NUMBER,
     Attributes,
     Description,
     IdempotencyKey,
     Labels,
     MaxNumber,
-    Priority,
     ProjectId,
     Reporter,
     Title,
@@ -36,6 +34,7 @@ from ticket_numbering.contract.json_body import (
     reject_envelope,
     reject_many_names,
 )
+from ticket_numbering.contract.values import MAX_NUMBER, Priority
 
 MAX_BODY_BYTES: Final = 256 * 1024
 """Keeps every valid ticket well under DynamoDB's item limit of 400 KB."""

@@ -11,8 +11,8 @@ from tests.support.aws_cli import sdk
 from tests.support.builders import announcement
 from tests.support.paths import EXAMPLES
 from tests.support.template_loader import Json, parameters, properties, source
-from ticket_numbering.contract.field_types import PRIORITIES
 from ticket_numbering.contract.messages import CreateTicket
+from ticket_numbering.contract.values import PRIORITIES
 from ticket_numbering.worker.observability import NAMESPACE, Metric
 from ticketctl.aws.announcements import ASSIGNED, REFUSED
 from ticketctl.aws.topic import topic_may_send
