@@ -51,6 +51,7 @@ Follow a message by reading in this order:
       chain             each ticket's hash, which covers the one before it
       head              the last item of a sequence: its number, date and chain
       dynamodb_items    the items of the two tables
+      aws_codes         AWS's error codes by what they mean
       checksum          of an answer of DynamoDB
       errors            the error tree: poison or transient
       time_left         the time that is left of the invocation

@@ -1,6 +1,5 @@
 """Errors of AWS and its SDK in one line, with the remedy."""
 
-from http.client import INTERNAL_SERVER_ERROR
 from traceback import walk_tb
 from typing import Any, Final
 
@@ -8,46 +7,13 @@ from botocore import exceptions as sdk
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.checksum import is_damaged
 from ticketctl.cli.errors import CloudError
 
 AWS_ERRORS: Final = (BotoCoreError, ClientError, ResponseParserError)
 AwsError = BotoCoreError | ClientError | ResponseParserError
 """What a call can end with."""
-
-# Common errors of AWS's query and JSON APIs, and those of STS and IAM Identity Center.
-_BAD_CREDENTIALS: Final = {
-    "ExpiredToken",
-    "ExpiredTokenException",
-    "InvalidAccessKeyId",
-    "InvalidClientTokenId",
-    "InvalidSignatureException",
-    "RequestExpired",
-    "SignatureDoesNotMatch",
-    "UnrecognizedClientException",
-}
-_NOT_ALLOWED: Final = {
-    "AccessDenied",
-    "AccessDeniedException",
-    "AuthorizationError",
-    "AuthorizationErrorException",
-    "UnauthorizedOperation",
-}
-_BUSY: Final = {
-    "RequestLimitExceeded",
-    "RequestThrottled",
-    "ThrottledException",
-    "Throttling",
-    "ThrottlingException",
-    "TooManyRequestsException",
-}
-_NOT_THERE: Final = {
-    "NonExistentQueue",
-    "NotFound",
-    "NotFoundException",
-    "QueueDoesNotExist",
-    "ResourceNotFoundException",
-}
 
 _GIVE_CREDENTIALS: Final = (
     "name a profile with --profile or AWS_PROFILE, or sign in with `aws login` or "
@@ -130,7 +96,7 @@ def error_code(error: ClientError) -> str:
 
 def is_refused(error: ClientError) -> bool:
     """Tell whether the caller lacks a right."""
-    return error_code(error) in _NOT_ALLOWED
+    return error_code(error) in aws_codes.NOT_ALLOWED
 
 
 def is_no_answer(error: AwsError) -> bool:
@@ -139,20 +105,20 @@ def is_no_answer(error: AwsError) -> bool:
         return True
     if isinstance(error, ClientError):
         about = error.response.get("ResponseMetadata", {})
-        is_failure = about.get("HTTPStatusCode", 0) >= INTERNAL_SERVER_ERROR
-        return is_failure or error_code(error) in _BUSY
+        return aws_codes.passes(error_code(error), about.get("HTTPStatusCode", 0))
     return isinstance(error, (sdk.ConnectionError, sdk.HTTPClientError))
 
 
 def is_not_there(error: ClientError) -> bool:
     """Tell whether the queue, subscription, mapping or alias is missing."""
-    return error_code(error) in _NOT_THERE
+    return error_code(error) in aws_codes.NOT_THERE
 
 
 def _hint(error: BotoCoreError | ClientError) -> str:
     match error:
         case ClientError():
-            return _GIVE_CREDENTIALS if error_code(error) in _BAD_CREDENTIALS else ""
+            bad = aws_codes.BAD_CREDENTIALS | aws_codes.LATE_SIGNATURES
+            return _GIVE_CREDENTIALS if error_code(error) in bad else ""
         case (
             sdk.NoCredentialsError()
             | sdk.PartialCredentialsError()

@@ -4,18 +4,11 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from ticketctl.cli.errors import BusyError
 
 Result = TypeVar("Result")
-
-FORESTALLED: Final = {
-    "ConditionalCheckFailedException",
-    "TransactionConflictException",
-    "TransactionCanceledException",
-}
-"""Codes of a write that another writer forestalled, or is about to."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     FINGERPRINT,
@@ -168,7 +169,7 @@ class Import:
         try:
             self.stack.client("dynamodb").transact_write_items(TransactItems=actions)
         except ClientError as error:
-            if error_code(error) != "TransactionCanceledException":
+            if error_code(error) != aws_codes.CANCELLED:
                 raise
             return False
         return True

@@ -12,6 +12,7 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     EXTERNAL,
@@ -91,9 +92,9 @@ class End:
             )
         except ClientError as error:
             match error_code(error):
-                case "ConditionalCheckFailedException":
+                case aws_codes.CONDITION_FAILED:
                     return True
-                case "TransactionConflictException":
+                case aws_codes.CONFLICT:
                     return False
             raise
         return True

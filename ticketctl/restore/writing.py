@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
     CHAIN,
@@ -150,9 +151,9 @@ class Writer:
                 client.transact_write_items(TransactItems=[*block.actions.values()])
             except ClientError as error:
                 match error_code(error):
-                    case "TransactionCanceledException":
+                    case aws_codes.CANCELLED:
                         return None if _is_passing(error) else "no"
-                    case "ValidationException":
+                    case aws_codes.INVALID_REQUEST:
                         return "no"
                 raise
             return BACK

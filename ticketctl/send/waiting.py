@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import assignment
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
@@ -110,7 +111,7 @@ class _Waiting:
         try:
             recorded = self.reader.recorded(keys)
         except ClientError as error:
-            if error_code(error) != "TransactionCanceledException":
+            if error_code(error) != aws_codes.CANCELLED:
                 raise
             return []  # A worker holds one of the keys: the next look tells.
         return [ticket for ticket in tickets if ticket.key not in recorded]

@@ -6,6 +6,7 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
     ERASED,
@@ -19,7 +20,7 @@ from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.mark_events import MAX_REASON, TicketErased, TicketVoided
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import plain, serialized, timestamp_now
-from ticketctl.aws.retry import FORESTALLED, RetryPolicy
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
@@ -119,7 +120,7 @@ class Marking:
             elif marks:
                 marked = void(self.stack, found, marks)
         except ClientError as error:
-            if error_code(error) not in FORESTALLED:
+            if error_code(error) not in aws_codes.FORESTALLED:
                 raise
             return None
         return Marked(marked, not marks, remarks)

@@ -13,6 +13,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
     EXTERNAL,
@@ -27,7 +28,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import serialized, timestamp_now
-from ticketctl.aws.retry import FORESTALLED, RetryPolicy
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket, last_number, tickets_above, tickets_below
 from ticketctl.cli.errors import InputError
@@ -146,7 +147,7 @@ class Seed:
                 ConditionExpression="attribute_not_exists(project_id)",
             )
         except ClientError as error:
-            if error_code(error) not in FORESTALLED:
+            if error_code(error) not in aws_codes.FORESTALLED:
                 raise
             return False
         return True

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http import HTTPStatus
 from typing import Any, Final
 
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.checksum import is_damaged
 from ticket_numbering.contract.errors import (
     StoreRefusedError,
@@ -17,91 +17,8 @@ from ticket_numbering.contract.errors import (
     TransientError,
 )
 
-# DynamoDB, SNS and SQS API references, "Errors" and "Common Error Types", and what
-# botocore retries, in its modules of retries; answers of 5xx need no code here.
-PASSING_CODES: Final = frozenset(
-    {
-        "BandwidthLimitExceeded",
-        "EC2ThrottledException",
-        "KMS.ThrottlingException",
-        "KMSThrottling",
-        "KmsThrottled",
-        "LimitExceededException",
-        "PriorRequestNotComplete",
-        "ProvisionedThroughputExceededException",
-        "RequestAbortedException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "RequestTimeout",
-        "RequestTimeoutException",
-        "SlowDown",
-        "Throttled",
-        "ThrottledException",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequestsException",
-        "TransactionInProgressException",
-        # A signature that came too late, after a freeze of the environment: the next
-        # one is accepted. A wrong secret has these codes, too, but a role has none.
-        "InvalidSignatureException",
-        "RequestExpired",
-        "RequestTimeTooSkewed",
-        "SignatureDoesNotMatch",
-    }
-)
-
-PASSING_STATUSES: Final = frozenset(
-    {
-        HTTPStatus.REQUEST_TIMEOUT,
-        HTTPStatus.MISDIRECTED_REQUEST,
-        HTTPStatus.TOO_MANY_REQUESTS,
-    }
-)
-"""They ask for another attempt; RFC 9110 and RFC 6585."""
-
 NO_CODE: Final = "an answer without a code"
 """Of a proxy, say: AWS names a code."""
-
-THROTTLING_CODES: Final = frozenset(
-    {
-        "ProvisionedThroughputExceededException",
-        "RequestLimitExceeded",
-        "ThrottlingException",
-    }
-)
-"""Of a whole call; DynamoDB Developer Guide, "Error handling"."""
-
-REFUSAL_CODES: Final = frozenset(
-    {
-        # Rights and credentials; "Common Error Types" of each API reference.
-        "AccessDenied",
-        "AccessDeniedException",
-        "AuthorizationError",
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "IncompleteSignature",
-        "InvalidClientTokenId",
-        "InvalidSecurity",
-        "MissingAuthenticationToken",
-        "MissingAuthenticationTokenException",
-        "NotAuthorized",
-        "OptInRequired",
-        "UnrecognizedClientException",
-        # Resources; the operations' own errors.
-        "AWS.SimpleQueueService.NonExistentQueue",
-        "InvalidAddress",
-        "NotFound",
-        "QueueDoesNotExist",
-        "ResourceNotFoundException",
-    }
-)
-"""AWS refuses until an operator restores a right, a resource or a key."""
-
-INVALID_REQUEST: Final = "ValidationException"
-
-KMS: Final = "kms"
-"""The start of the encryption key's codes; those of throttling pass by themselves."""
 
 NO_ANSWER: Final = (
     BotoConnectionError,
@@ -122,19 +39,15 @@ def code_of(error: Exception) -> str:
 def passes(error: ClientError) -> bool:
     """Tell whether the same request may succeed later."""
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return (
-        code_of(error) in {*PASSING_CODES, NO_CODE}
-        # botocore's stand-in for the code of an answer that it could not read.
-        or code_of(error) == str(int(status))
-        or status in PASSING_STATUSES
-        or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    )
+    # A late signature, after a freeze of the environment: the next one is accepted. A
+    # wrong secret has these codes, too, but a role has none.
+    may_pass = {NO_CODE, *aws_codes.LATE_SIGNATURES}
+    return code_of(error) in may_pass or aws_codes.passes(code_of(error), status)
 
 
 def is_refusal(error: ClientError) -> bool:
     """Tell whether AWS refuses every such request until an operator acts."""
-    code = code_of(error)
-    return not passes(error) and (code in REFUSAL_CODES or code.lower().startswith(KMS))
+    return not passes(error) and aws_codes.is_refusal(code_of(error))
 
 
 def member(answer: Mapping[str, Any], name: str) -> Any:
@@ -186,11 +99,11 @@ def translated(action: str) -> Iterator[None]:
 
 
 def _translation_of(error: Exception) -> type[TransientError] | None:
-    if code_of(error) in THROTTLING_CODES:
+    if code_of(error) in aws_codes.THROTTLED:
         return StoreThrottledError
     if not isinstance(error, ClientError) or passes(error):
         return StoreUnavailableError
     # The requests have one form, so a table with another key is why they are invalid.
-    if is_refusal(error) or code_of(error) == INVALID_REQUEST:
+    if is_refusal(error) or code_of(error) == aws_codes.INVALID_REQUEST:
         return StoreRefusedError
     return None

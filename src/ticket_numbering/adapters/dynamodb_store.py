@@ -8,7 +8,6 @@ from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
 from ticket_numbering.adapters.aws_errors import (
-    INVALID_REQUEST,
     code_of,
     member,
     translated,
@@ -17,6 +16,7 @@ from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, s
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
 from ticket_numbering.allocation.store import BlockInvalid, Cancelled, Committed
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     HEAD_ATTRIBUTES,
     RECORD_ID,
@@ -131,7 +131,7 @@ class DynamoDBTicketStore:
                 return Cancelled(slots_of(error.response, block))
             except ClientError as error:
                 # Too large as a whole or in one item; comes without reasons.
-                if code_of(error) != INVALID_REQUEST:
+                if code_of(error) != aws_codes.INVALID_REQUEST:
                     raise
                 return BlockInvalid(code_of(error))
         return Committed()

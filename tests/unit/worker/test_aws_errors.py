@@ -24,13 +24,13 @@ from botocore.retries.standard import (
 from tests.support.canned_aws import aws_client, client_error
 from tests.support.worker_calls import clients_and_calls
 from ticket_numbering.adapters.aws_errors import (
-    PASSING_CODES,
     code_of,
     is_refusal,
     member,
     passes,
     translated,
 )
+from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.errors import (
     StoreRefusedError,
     StoreThrottledError,
@@ -118,7 +118,7 @@ class TestPasses:
         }
 
         assert found > {"RequestTimeout", "SlowDown"}
-        assert found <= PASSING_CODES
+        assert found <= aws_codes.PASSING
 
     def test_every_code_of_a_missing_right_or_resource_is_a_refusal(self) -> None:
         found = codes(REFUSALS) - codes(THROTTLING)
