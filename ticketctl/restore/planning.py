@@ -181,16 +181,18 @@ class Planner:
         database, project_id = self.database, outline.project_id
         key = own.key if isinstance(own, Ticket) else None
         is_next = above is not None and above.number == number + 1
+        kept = [*database.naming(project_id, number, is_own=True)]
         known = Candidate(
             slot,
             above if is_next else None,
             lower if lower and lower.number == number - 1 else None,
             database.record(key) if key else None,
             [*database.naming(project_id, number, is_own=False)],
+            kept,
             [
-                record
-                for record in database.naming(project_id, number, is_own=True)
-                if database.record(record.key) is None
+                dead_letter
+                for dead_letter in kept
+                if database.record(dead_letter.key) is None
             ],
             frozenset(database.of_key(key) - {number}) if key else frozenset(),
             outline.is_whole,

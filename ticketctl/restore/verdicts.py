@@ -7,7 +7,7 @@ ticket, which covers it, or a reserved item that has kept it.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
@@ -20,7 +20,13 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import Assignment
 from ticketctl.cli.output import program
-from ticketctl.ledger.agreement import differences, expiry_of, of_ticket
+from ticketctl.ledger.agreement import (
+    differences,
+    expiry_of,
+    of_ticket,
+    ticket_problems,
+)
+from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.ledger.item import Item, ItemKind, Reserved, Ticket
 from ticketctl.ledger.record import KeyRecord, MalformedRecord, Record
 from ticketctl.ledger.sequence import is_given_here
@@ -28,6 +34,8 @@ from ticketctl.ledger.standing import covers, problem_of
 from ticketctl.restore.comparison import difference, gives_way
 from ticketctl.restore.database import Slot
 from ticketctl.restore.deeds import NOTHING, Act, Deed, Form, Terms, refused
+
+_UNLIKE: Final = "it differs from the record of its idempotency_key in "
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,9 @@ class Candidate:
     naming: Sequence[KeyRecord]
     """The tables' records that name the number."""
     own_records: Sequence[KeyRecord]
-    """The file's records that name it, which no ticket explains."""
+    """The file's records that name it, which no ticket of the file explains."""
+    lost_records: Sequence[KeyRecord]
+    """Those of them whose keys have no record in the tables."""
     others: frozenset[int]
     """Other numbers of its key."""
     is_whole: bool
@@ -104,9 +114,15 @@ class Verdicts:
         if record.number != there.number:
             is_over = self.record_of(there) is None or known.is_whole
             return NOTHING if is_over else _taken(there, record.number)
-        # The record may be older than the ticket's erasure.
-        is_older = differences(there, record) == [FINGERPRINT] and there.is_erased
-        return Deed(act=Act.PUT, record=record.erased()) if is_older else NOTHING
+        own = known.slot.own
+        if differences(there, record) == [FINGERPRINT]:
+            if there.is_erased:  # The record may be older than the erasure.
+                return Deed(act=Act.PUT, record=record.erased())
+            if record.is_erased and isinstance(own, Ticket) and own.is_erased:
+                return NOTHING  # The ticket is older: a command erases it again.
+        if record.fields in [one.fields for one in known.own_records]:
+            return NOTHING
+        return next(map(_unlike, ticket_problems(there, record, there)), NOTHING)
 
     def _record_made(self, known: Candidate, there: Ticket) -> Deed:
         made = self.record_of(there)
@@ -133,7 +149,7 @@ class Verdicts:
 
     def _lost_record(self, known: Candidate, chain: str, deed: Deed) -> Deed:
         """Return a deed with the file's record of a lost ticket, if it goes back."""
-        for record in known.own_records:
+        for record in known.lost_records:
             if is_over(record):
                 continue
             if not chain or record.fields.get(CHAIN) != chain:
@@ -167,7 +183,7 @@ class Verdicts:
         deed = self._formed(known, own, is_recorded=False)
         if deed.why or max(known.others, default=0) > own.number:
             return deed  # Of two tickets of a key the later one takes the record.
-        for kept in known.own_records:
+        for kept in known.lost_records:
             if kept.key == own.key:
                 return replace(deed, act=Act.PUT, record=kept.fields)
         if made := self.record_of(self.terms.formed(deed.form, own, None)):
@@ -193,9 +209,7 @@ class Verdicts:
         is_older = different == [FINGERPRINT] and own.is_erased
         if different and not is_older:
             named = ", ".join(different)
-            return refused(
-                f"it differs from the record of its idempotency_key in {named}"
-            )
+            return refused(f"{_UNLIKE}{named}")
         deed = self._formed(known, own, is_recorded=True)
         if deed.form is Form.EXTERNAL:
             external = {k: v for k, v in record.fields.items() if k != CHAIN}
@@ -269,6 +283,16 @@ def is_over(record: KeyRecord) -> bool:
     """Return whether the time of a record of the file is over, which stays away."""
     expires = record.fields.get(EXPIRES_AT)
     return isinstance(expires, int) and expires <= datetime.now(UTC).timestamp()
+
+
+def _unlike(finding: Finding) -> Deed:
+    """Return the deed of a ticket that differs from its record; not of what is unknown.
+
+    A later release may have written the record, and know more of the text.
+    """
+    if finding.kind is not FindingKind.DIFFERING:
+        return NOTHING
+    return refused(f"{_UNLIKE}{finding.detail}")
 
 
 def _taken(ticket: Ticket, number: int) -> Deed:
