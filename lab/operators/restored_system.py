@@ -45,6 +45,7 @@ from ticketctl.restore.database import Database
 from ticketctl.restore.deeds import Terms
 from ticketctl.restore.planning import Planner
 from ticketctl.restore.reading import ExportReader, read_tables, saved_file
+from ticketctl.restore.report import commands
 from ticketctl.restore.restoring import Restore
 from ticketctl.restore.verdicts import Verdicts
 from ticketctl.sequences.marking import Marking
@@ -211,7 +212,7 @@ class RestoredSystem:
             ended.is_refused = is_open and self.is_running
             if not (ended.is_refused or restore.is_empty):
                 restore.run()
-            ended.commands = [*restore.commands()]
+            ended.commands = [*commands(restore)]
         ended.refusals = said.getvalue()
         return ended
 

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, program, spinner
-from ticketctl.cli.prompts import confirm
+from ticketctl.cli.output import spinner
 from ticketctl.commands.application import SEQUENCES, command, stack_of
 from ticketctl.commands.options import Rate, Yes
 
@@ -60,12 +59,13 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
     A file that lacks its last line is refused, and so is a project of another history.
     The worker must be stopped where a ticket or a key has no record: a repeat of its
     request would get a second number meanwhile. Run an interrupted restore again to
-    continue it. Ends with status 1 if something is refused, and names the next command.
+    continue it. Ends with status 1 if something is refused, or is to be done by a
+    command that it prints.
     """
     from ticketctl.audit.heads import read_heads
     from ticketctl.aws.items import timestamp_now
     from ticketctl.aws.rate_limiter import RateLimiter
-    from ticketctl.aws.stack import caller_arn, place_of
+    from ticketctl.aws.stack import caller_arn
     from ticketctl.aws.table_reader import TableReader
     from ticketctl.cli.arguments import checked_project
     from ticketctl.files.lines import MOST_PROBLEMS
@@ -78,7 +78,8 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
         read_tables,
         saved_file,
     )
-    from ticketctl.restore.restoring import Restore, shown
+    from ticketctl.restore.report import carry_out, look
+    from ticketctl.restore.restoring import Restore
 
     projects = frozenset(map(checked_project, project or ()))
     with Database() as database, saved_file(file) as (saved, copy):
@@ -94,21 +95,10 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
         terms = Terms(caller_arn(stack), stack.retention_days, timestamp_now())
         restore = Restore(stack, database, saved, terms, is_part=partial)
         restore.plan()
-        said, closing = [*restore.lines()], ""
-        if not (dry_run or verify):
-            stopped = restore.stopped()
-            closing = "put back: nothing"
-            if not restore.is_empty:
-                confirm("\n".join([place_of(stack), *said, "Go on?"]), yes=yes)
-                with stopped:
-                    closing = f"put back: {shown(restore.run())}"
-                said = []
-            closing += f"; refused: {restore.refused:,}; not announced; next: "
-        said += (commands := [*restore.commands()])
-        is_wrong = restore.refused > 0 or (verify and not restore.is_empty)
-    if closing:
-        those = "the commands above, then " if commands else ""
-        said.append(f"{closing}{those}{program} audit, before the worker starts")
-    console().print("\n".join(said), markup=False)
-    if is_wrong:
+        is_left = (
+            look(restore, "--verify" if verify else "--dry-run")
+            if verify or dry_run
+            else carry_out(restore, yes=yes)
+        )
+    if is_left:
         raise typer.Exit(Status.PROBLEM)

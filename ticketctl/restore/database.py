@@ -41,6 +41,7 @@ CREATE TABLE records (
     idempotency_key TEXT,
     number INT,
     fields TEXT,
+    line INT,
     PRIMARY KEY (is_own, project_id, idempotency_key)
 ) WITHOUT ROWID;
 CREATE INDEX records_by_number ON records (project_id, number);
@@ -129,14 +130,17 @@ class Database:
         query = "DELETE FROM items WHERE is_own = 0 AND project_id = ? AND number = ?"
         self.sql.execute(query, (project_id, number))
 
-    def add_record(self, record: Record, *, is_own: bool) -> None:
-        """Add a record of the file, or of the tables; a malformed one names 0."""
+    def add_record(self, record: Record, line: int = 0) -> None:
+        """Add a record of the tables, or of the file if it has a line there.
+
+        A malformed one names 0.
+        """
         row: tuple[object, ...] = *key_of_id(record.record_id), 0, None
         if isinstance(record, KeyRecord):
             fields = json.dumps(json_values(record.fields))
             row = *record.key, record.number, fields
-        query = "REPLACE INTO records VALUES (?, ?, ?, ?, ?)"
-        self.sql.execute(query, (int(is_own), *row))
+        query = "REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)"
+        self.sql.execute(query, (int(line > 0), *row, line))
 
     def remove_record(self, key: RequestKey) -> None:
         """Forget the record that the tables had of a key."""
@@ -372,28 +376,23 @@ class Database:
         for line, number, why in self.sql.execute(query, (project_id,)):
             yield line, ticket_key(project_id, number), why
 
-    def homeless(self, project_id: str) -> Iterator[KeyRecord]:
-        """Yield the file's records of numbers of which nobody has an item."""
-        of = (
-            "is_own = 1 AND project_id = ? AND NOT EXISTS (SELECT 1 FROM items "
-            "WHERE project_id = records.project_id AND number = records.number)"
-        )
-        for record in self._records(of, project_id):
-            if self.record(record.key) is None:
-                yield record
+    def records_left(self, project_id: str) -> Iterator[tuple[int, KeyRecord, bool]]:
+        """Yield the file's records that go back with no item, with their lines.
 
-    def misplaced(self, project_id: str) -> Iterator[KeyRecord]:
-        """Yield the file's records of numbers that it has as tickets of other keys."""
-        of = (
-            "is_own = 1 AND project_id = ? AND EXISTS (SELECT 1 FROM items "
-            "WHERE is_own = 1 AND project_id = records.project_id "
-            "AND number = records.number "
-            "AND idempotency_key <> records.idempotency_key)"
+        Of such a number nobody has an item, or the file has the ticket of another key:
+        the last value.
+        """
+        of = "project_id = kept.project_id AND number = kept.number"
+        query = (
+            "SELECT line, fields, EXISTS (SELECT 1 FROM items WHERE is_own = 1 "  # noqa: S608
+            f"AND {of} AND idempotency_key <> kept.idempotency_key) AS is_other "
+            "FROM records AS kept WHERE is_own = 1 AND project_id = ? "
+            f"AND (is_other OR NOT EXISTS (SELECT 1 FROM items WHERE {of})) "
+            f"AND NOT EXISTS (SELECT 1 FROM records WHERE is_own = 0 AND {of} "
+            "AND idempotency_key = kept.idempotency_key) ORDER BY line"
         )
-        for record in self._records(of, project_id):
-            there = self.record(record.key)
-            if not (isinstance(there, KeyRecord) and there.number == record.number):
-                yield record
+        for line, fields, is_other in self.sql.execute(query, (project_id,)):
+            yield line, _record(fields), bool(is_other)
 
     def counts(self, project_id: str) -> dict[str, int]:
         """Return counts of a project's lines, by what is done."""

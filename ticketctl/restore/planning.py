@@ -64,7 +64,8 @@ class Outline:
     """The highest number that goes back, if it is above the last one."""
     findings: list[Finding] = field(default_factory=list)
     """Those of the file by itself, which come along into a project that is empty."""
-
+    records_left: int = 0
+    """The count of the file's records that go back with no item."""
     mark: int = 0
     """The number that a restore has reserved, and that goes back last."""
 

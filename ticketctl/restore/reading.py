@@ -130,19 +130,19 @@ class ExportReader:
                 self.counts = fields[END]
             case "record":
                 self.records += 1
-                self._take_record(fields[RECORD])
+                self._take_record(fields[RECORD], place.line)
             case _:
                 self.items += 1
                 self._take_item(checked_item(fields), place)
 
-    def _take_record(self, fields: Fields) -> None:
+    def _take_record(self, fields: Fields, line: int) -> None:
         if not isinstance(fields.get(RECORD_ID), str):
             raise InvalidMessageError("the record of a key without an id")
         record = parse_record(fields, assignment(serialized(fields)))
         if not isinstance(record, KeyRecord):
             raise InvalidMessageError(str(record).partition(";")[0])
         if self._wants(record.project_id):
-            self.database.add_record(record, is_own=True)
+            self.database.add_record(record, line)
 
     def _take_item(self, item: Item, place: Place) -> None:
         if not self._wants(item.project_id):
@@ -214,7 +214,7 @@ def read_tables(
     for page in reader.scan(reader.keys_table):
         for record in map(key_record, page):
             if record.project_id in projects:
-                database.add_record(record, is_own=False)
+                database.add_record(record)
         count += len(page)
         show(f"{count:,} keys")
     count = 0

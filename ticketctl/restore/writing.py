@@ -238,7 +238,7 @@ class Writer:
         for key in keys:
             self.database.remove_record(key)
         for _, found in TableReader.of(self.stack).records(keys):
-            self.database.add_record(key_record(found), is_own=False)
+            self.database.add_record(key_record(found))
 
 
 def _is_passing(error: ClientError) -> bool:
