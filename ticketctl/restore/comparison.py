@@ -55,14 +55,16 @@ def agree(own: Item, there: Item) -> bool:
     return own.idempotency_key == there.idempotency_key
 
 
-def is_tie(own: Item, there: Item, *, is_same: bool) -> bool:
+def is_tie(own: Item, there: Item) -> bool:
     """Return whether a number that both have shows that they are of one history."""
-    if is_same:
+    if own.chain and own.chain == there.chain:
         return True
-    if isinstance(own, Ticket) and isinstance(there, Ticket):
-        # An earlier import may have taken the hash away.
-        return own.key == there.key and own.fingerprint == there.fingerprint
-    return bool(own.chain) and own.chain == there.chain
+    return (  # An earlier import may have taken the hash away.
+        isinstance(own, Ticket)
+        and isinstance(there, Ticket)
+        and own.key == there.key
+        and own.fingerprint == there.fingerprint
+    )
 
 
 def difference(own: Item, there: Item) -> str:

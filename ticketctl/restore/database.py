@@ -64,6 +64,7 @@ _TEXTS: Final = CONTENT_DEFAULTS.keys() - {"project_id", "idempotency_key", "pri
 
 _ADD_ITEM: Final = "REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ITEM: Final = "fields, fingerprint, digest, line"
+_IS_DUE: Final = f"why = '' AND (form <> '' OR act = '{Act.PUT}')"
 _DEED: Final = "form, act, record, is_witnessed, reserves, why"
 
 
@@ -314,7 +315,8 @@ class Database:
     def let_wait(self, project_id: str, number: int) -> None:
         """Let a number, and all that is due above it, wait."""
         query = (
-            "UPDATE deeds SET why = ? WHERE project_id = ? AND number >= ? AND why = ''"
+            "UPDATE deeds SET why = ? "  # noqa: S608
+            f"WHERE project_id = ? AND number >= ? AND {_IS_DUE}"
         )
         self.sql.execute(query, (WAITS, project_id, number))
 
@@ -343,7 +345,7 @@ class Database:
 
     def due(self, project_id: str) -> Iterator[tuple[int, Deed]]:
         """Yield what is to be done, in the order of the writes."""
-        return self.deeds(project_id, f"why = '' AND (form <> '' OR act = '{Act.PUT}')")
+        return self.deeds(project_id, _IS_DUE)
 
     def deeds(self, project_id: str, condition: str) -> Iterator[tuple[int, Deed]]:
         """Yield deeds in the order of the writes."""

@@ -53,7 +53,7 @@ def outline_of(database: Database, project_id: str) -> Outline:
     for number in database.differing(project_id):
         slot = database.slot(project_id, number)
         if slot.own and slot.there:
-            is_tied |= is_tie(slot.own, slot.there, is_same=False)
+            is_tied |= is_tie(slot.own, slot.there)
             if not agree(slot.own, slot.there):
                 outline.other = number
                 break
