@@ -120,7 +120,7 @@ class Verdicts:
                 return Deed(act=Act.PUT, record=record.erased())
             if record.is_erased and isinstance(own, Ticket) and own.is_erased:
                 return NOTHING  # The ticket is older: a command erases it again.
-        if record.fields in [one.fields for one in known.own_records]:
+        if any(kept.fields == record.fields for kept in known.own_records):
             return NOTHING
         return next(map(_unlike, ticket_problems(there, record, there)), NOTHING)
 

@@ -521,8 +521,8 @@ class TestKeysOfTwo:
         stage.controls.parameters["IdempotencyRetentionDays"] = "40"
         requests = [request(number) for number in (3, 4, 5)]
         old = Block.of(Head(), requests, "2020-01-01T00:00:00.000Z", lambda: "s" * 22)
-        for one, assignment, salt in old.tickets:
-            stage.write(serialized(ticket_item(one, assignment, salt)))
+        for asked, assignment, salt in old.tickets:
+            stage.write(serialized(ticket_item(asked, assignment, salt)))
         history = History(stage)
         again = history.send(4)[4]["data"]["number"]
         before, records = stage.tickets(), stage.records()
