@@ -84,10 +84,13 @@ class _Generator(GenerateJsonSchema):
 
     def default_schema(self, schema: Any) -> dict[str, Any]:
         """Leave out null in events: it is no value there, and means absent."""
-        found = super().default_schema(schema)
-        if self.mode == "serialization" and found.get("default", ...) is None:
-            del found["default"]
-        return found
+        schema_of_default = super().default_schema(schema)
+        if (
+            self.mode == "serialization"
+            and schema_of_default.get("default", ...) is None
+        ):
+            del schema_of_default["default"]
+        return schema_of_default
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's.
         """Never: a title made from a field's name says nothing more."""
@@ -115,16 +118,18 @@ def documents() -> dict[str, str]:
 
 def _schemas() -> dict[str, dict[str, Any]]:
     request = CreateTicket.model_json_schema(schema_generator=_Generator)
-    found = {"create-ticket": _complete(request, _ALSO_REFUSED, _SHORTEST, _FULL)}
+    schemas = {"create-ticket": _complete(request, _ALSO_REFUSED, _SHORTEST, _FULL)}
     for name, envelope in EVENTS.items():
         schema = envelope.event.model_json_schema(
             schema_generator=_Generator, mode="serialization"
         )
-        found[name] = _complete(schema, _FOR_SUBSCRIBERS, json.loads(envelope.message))
+        schemas[name] = _complete(
+            schema, _FOR_SUBSCRIBERS, json.loads(envelope.message)
+        )
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {
         name: {**head, "$id": f"urn:ticket-numbering:{name}:v1", **schema}
-        for name, schema in found.items()
+        for name, schema in schemas.items()
     }
 
 

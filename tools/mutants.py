@@ -29,5 +29,5 @@ def problems(mutants: Path, most: Mapping[str, int]) -> Iterator[str]:
 
 if __name__ == "__main__":
     settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
-    found = problems(Path("mutants"), settings["tool"]["mutants"])
-    sys.exit("\n".join(found) or None)
+    excess = problems(Path("mutants"), settings["tool"]["mutants"])
+    sys.exit("\n".join(excess) or None)

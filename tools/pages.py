@@ -59,16 +59,16 @@ _CHARACTERS: Final = {
 def pages() -> dict[str, str]:
     """Return the text of every file that can have such a part, by its path."""
     paths = [path for pattern in PAGES for path in ROOT.glob(pattern)]
-    found = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
+    pages = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
     return {
         path: _TRANSCRIPT.sub(_shown, _PART.sub(_written, text))
-        for path, text in found.items()
+        for path, text in pages.items()
     }
 
 
-def _shown(found: re.Match[str]) -> str:
+def _shown(match: re.Match[str]) -> str:
     """Return what a terminal shows in an approved transcript, named by its title."""
-    start, name, title, end = found.groups()
+    start, name, title, end = match.groups()
     path = ROOT / f"tests/transcripts/{name}.txt"
     _, rest = f"\n{path.read_text('utf-8')}".split(f"\n# {title}\n")
     lines = rest.partition("\n# ")[0].rstrip().splitlines()
@@ -82,8 +82,8 @@ def _block(language: str, *lines: str) -> str:
     return "\n".join([f"```{language}", *lines, "```"])
 
 
-def _written(found: re.Match[str]) -> str:
-    start, name, end = found.groups()
+def _written(match: re.Match[str]) -> str:
+    start, name, end = match.groups()
     return f"{start}{PARTS[name]}{end}"
 
 

@@ -35,8 +35,8 @@ def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
     """Yield the places that name another version than the command line."""
     version = ticketctl.__version__
     metadata = _template(root)["Metadata"]["AWS::ServerlessRepo::Application"]
-    if (found := metadata["SemanticVersion"]) != version:
-        yield f"template.yaml has the SemanticVersion {found}, not {version}"
+    if (declared := metadata["SemanticVersion"]) != version:
+        yield f"template.yaml has the SemanticVersion {declared}, not {version}"
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     heading = rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$"
     if not re.search(heading, changelog, re.MULTILINE):

@@ -72,14 +72,14 @@ def measure(
     ]
     # The longest first, so that no processor is left with one at the end.
     runs.sort(key=lambda run: run[0].workload.workers, reverse=True)
-    found: dict[Cell, list[Figures]] = {cell: [] for cell in cells}
+    by_cell: dict[Cell, list[Figures]] = {cell: [] for cell in cells}
     console = Console(stderr=True)
     shown = track(pool.map(_play, runs), "runs", len(runs), console=console)
     for number, (cell, figures) in enumerate(shown, 1):
-        found[cell].append(figures)
+        by_cell[cell].append(figures)
         if number % STEP == 0 and not console.is_terminal:
             console.print(f"runs: {number} of {len(runs)}")
-    return {cell: mean_of(figures) for cell, figures in found.items()}
+    return {cell: mean_of(figures) for cell, figures in by_cell.items()}
 
 
 def _play(run: tuple[Cell, Profile, int, float]) -> tuple[Cell, Figures]:

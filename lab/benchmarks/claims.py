@@ -13,20 +13,20 @@ from benchmarks.workloads import FAIR, FIFO, STANDARD, Workload
 
 
 def _dollars_column(service: str) -> Callable[[Figures], float]:
-    return lambda found: dollars(found)[service]
+    return lambda figures: dollars(figures)[service]
 
 
 COLUMNS: Final[Mapping[str, Callable[[Figures], float]]] = {
-    "tickets a second": lambda found: found.tickets_a_second,
-    "bound": lambda found: found.bound,
-    "attempts": lambda found: found.attempts,
-    "write units": lambda found: found.write_units,
-    "requests": lambda found: found.requests,
-    "p50, s": lambda found: found.p50,
-    "p99, s": lambda found: found.p99,
-    "of the quiet, s": lambda found: found.p99_of_quiet,
-    "starved": lambda found: found.starved,
-    "second tickets, %": lambda found: 100 * found.duplicates,
+    "tickets a second": lambda figures: figures.tickets_a_second,
+    "bound": lambda figures: figures.bound,
+    "attempts": lambda figures: figures.attempts,
+    "write units": lambda figures: figures.write_units,
+    "requests": lambda figures: figures.requests,
+    "p50, s": lambda figures: figures.p50,
+    "p99, s": lambda figures: figures.p99,
+    "of the quiet, s": lambda figures: figures.p99_of_quiet,
+    "starved": lambda figures: figures.starved,
+    "second tickets, %": lambda figures: 100 * figures.duplicates,
     **{service: _dollars_column(service) for service in SERVICES},
 }
 EFFORT: Final = ("attempts", "write units", "requests", "p50, s", "p99, s")

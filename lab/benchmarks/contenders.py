@@ -37,8 +37,8 @@ def locked_counter(environment: ExecutionEnvironment, request: CreateTicket) -> 
     key = {"id": {"S": request.project_id}}
     dynamodb = environment.dynamodb
     while True:
-        found = dynamodb.get_item(TableName=KEYS, Key=key, ConsistentRead=True)
-        last = int(found["Item"]["last_number"]["N"]) if "Item" in found else 0
+        answer = dynamodb.get_item(TableName=KEYS, Key=key, ConsistentRead=True)
+        last = int(answer["Item"]["last_number"]["N"]) if "Item" in answer else 0
         puts = _counter_and_ticket(request, last)
         if succeeds(dynamodb.transact_write_items, TransactItems=puts):
             return last + 1

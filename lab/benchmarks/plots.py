@@ -23,9 +23,9 @@ RULES: Final[Any] = {
     "figure.figsize": (8.0, 4.5),
 }
 PLOTS: Final[Mapping[str, tuple[str, Callable[[Figures], float]]]] = {
-    "requests": ("requests a ticket", lambda found: found.requests),
-    "write-units": ("write units a ticket", lambda found: found.write_units),
-    "throughput": ("tickets a second", lambda found: found.tickets_a_second),
+    "requests": ("requests a ticket", lambda figures: figures.requests),
+    "write-units": ("write units a ticket", lambda figures: figures.write_units),
+    "throughput": ("tickets a second", lambda figures: figures.tickets_a_second),
 }
 """By the name of the file: the label, and the figure drawn."""
 
@@ -44,8 +44,8 @@ def _draw(
 ) -> None:
     figure, axes = plt.subplots(layout="constrained")
     for name, mark in zip(CONTENDERS, MARKS, strict=True):
-        found = [results[Cell(name, hot(workers))] for workers in WORKERS]
-        values = [value(figures) for figures in found]
+        points = [results[Cell(name, hot(workers))] for workers in WORKERS]
+        values = [value(figures) for figures in points]
         axes.plot(WORKERS, values, label=name, marker=mark)
     axes.set(xscale="log", yscale="log", ylabel=label)
     axes.set_xlabel("batches worked on at a time (one hot project, batches of 10)")

@@ -52,13 +52,13 @@ def aws(
         print_note(_plan_of_tests(stack))
     confirm("Go on?", yes=yes)
     with temporary_tables(dynamodb, names) as backend:
-        found = checked(backend, batches)
+        outcomes = checked(backend, batches)
     report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    for line in found["contradicted"]:
+    report.write_text(json.dumps(outcomes, indent=1) + "\n", encoding="utf-8")
+    for line in outcomes["contradicted"]:
         print_note(f"contradicts docs/proof.md: {line}")
     print_note(f"report: {report}")
-    raise typer.Exit(Status.PROBLEM if found["contradicted"] else Status.OK)
+    raise typer.Exit(Status.PROBLEM if outcomes["contradicted"] else Status.OK)
 
 
 @app.command()
@@ -71,13 +71,13 @@ def gradual(
 
     Ends with status 0 if nothing contradicts the template's order, else with 1.
     """
-    found = find_stack(stack, None, None)
+    location = find_stack(stack, None, None)
     confirm(
-        f"{place_of(found)} gets a new version of the same build, which has a tenth of "
-        "the batches for half an hour; it takes about 40 minutes. Go on?",
+        f"{place_of(location)} gets a new version of the same build, which has a tenth "
+        "of the batches for half an hour; it takes about 40 minutes. Go on?",
         yes=yes,
     )
-    contradicted = [*contradictions(update(found))]
+    contradicted = [*contradictions(update(location))]
     for line in contradicted:
         print_note(f"contradicts template.yaml: {line}")
     raise typer.Exit(Status.PROBLEM if contradicted else Status.OK)

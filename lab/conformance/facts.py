@@ -81,11 +81,11 @@ def seen_of(contention: Contention) -> Sequence[str]:
 
 def _items_of(backend: Backend, keys: Sequence[RequestKey]) -> Mapping[Address, Item]:
     """Return the project's tickets, and the records of the keys."""
-    found: list[Item] = []
+    items: list[Item] = []
     request = of_project(backend) | {"ConsistentRead": True}
     while True:
         answer = backend.dynamodb.query(**request)
-        found += answer["Items"]
+        items += answer["Items"]
         if "LastEvaluatedKey" not in answer:
             break
         request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
@@ -94,9 +94,9 @@ def _items_of(backend: Backend, keys: Sequence[RequestKey]) -> Mapping[Address, 
         left = {backend.keys: {"Keys": some, "ConsistentRead": True}}
         while left:
             answer = backend.dynamodb.batch_get_item(RequestItems=left)
-            found += answer["Responses"].get(backend.keys, [])
+            items += answer["Responses"].get(backend.keys, [])
             left = answer["UnprocessedKeys"]
-    return by_address(found)
+    return by_address(items)
 
 
 def _keys(ticket: Item | None) -> set[str]:

@@ -66,8 +66,10 @@ def update(stack: Stack) -> Iterator[Seen]:
         InputError: The stack is not deployed gradually.
     """
     cloudformation = stack.client("cloudformation")
-    [found] = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
-    values = {parameter["ParameterKey"]: parameter for parameter in found["Parameters"]}
+    [described] = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
+    values = {
+        parameter["ParameterKey"]: parameter for parameter in described["Parameters"]
+    }
     if values["GradualDeployment"]["ParameterValue"] != "true":
         raise InputError(f"deploy {stack.name} with GradualDeployment=true first")
     kept = [
@@ -96,7 +98,7 @@ def update(stack: Stack) -> Iterator[Seen]:
 def _look(stack: Stack) -> Seen:
     """Ask about the alarm first, so that one that follows the share is seen late."""
     cloudformation = stack.client("cloudformation")
-    [found] = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
+    [described] = cloudformation.describe_stacks(StackName=stack.name)["Stacks"]
     resource = cloudformation.describe_stack_resource(
         StackName=stack.name, LogicalResourceId=ALARM
     )["StackResourceDetail"]
@@ -111,7 +113,7 @@ def _look(stack: Stack) -> Seen:
         dimension["Name"]: dimension["Value"] for dimension in alarm["Dimensions"]
     }
     return Seen(
-        found["StackStatus"],
+        described["StackStatus"],
         alias["FunctionVersion"],
         tuple(sorted(weights.items())),
         watched["ExecutedVersion"],

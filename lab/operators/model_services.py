@@ -285,11 +285,11 @@ class Topics:
                     raise ServiceError("NotFound")
                 return {}
             case "list_subscriptions_by_topic":
-                found = [
+                stacks = [
                     {"SubscriptionArn": arn, "Endpoint": endpoint}
                     for arn, endpoint in subscriptions.items()
                 ]
-                return {"Subscriptions": found}
+                return {"Subscriptions": stacks}
         answer = self.services.topic.serve(operation, request, partly=partly)
         taken = {entry["Id"] for entry in answer["Successful"]}
         for entry in request["PublishBatchRequestEntries"]:

@@ -152,12 +152,12 @@ class RestoredHistory:
         parts: list[list[str]] = [[], []]
         for line in lines:
             one_of(self.choices, parts).append(line)
-        found = []
+        paths = []
         for number, part in enumerate(parts):
             path = file.with_name(f"part-{number}")
             path.write_text("".join(f"{line}\n" for line in part))
-            found += [path] if part else []
-        return found
+            paths += [path] if part else []
+        return paths
 
     def _restore_among_others(self, one: Path, file: Path) -> None:
         """Restore once; at a random call it is killed, or others work."""

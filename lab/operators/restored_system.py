@@ -162,8 +162,8 @@ class RestoredSystem:
 
     def mark(self, number: int, status: str, reason: str = "so") -> None:
         """Void or erase a ticket."""
-        found = find_ticket(self.stack, PROJECT, number)
-        Marking(self.stack, status, reason, CALLER, self.retry).apply(found)
+        ticket = find_ticket(self.stack, PROJECT, number)
+        Marking(self.stack, status, reason, CALLER, self.retry).apply(ticket)
 
     def export(self, name: str) -> Path:
         """Write an export; return its file."""
@@ -250,9 +250,9 @@ def _options(words: list[str]) -> dict[str, str]:
 
 def numbers_in(path: Path) -> dict[int, str | None]:
     """Return the numbers that an export has, with their keys."""
-    found: dict[int, str | None] = {}
+    hashes: dict[int, str | None] = {}
     for line in map(json.loads, path.read_text().splitlines()):
         fields = cast("dict[str, Any]", line.get("record", line))
         if "number" in fields:
-            found[int(fields["number"])] = fields.get("idempotency_key")
-    return found
+            hashes[int(fields["number"])] = fields.get("idempotency_key")
+    return hashes

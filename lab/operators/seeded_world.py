@@ -175,8 +175,8 @@ class SeededWorld(World):
         self.scheduler.resolve(process.ended, outcome)
 
     def _mark(self, number: int, status: str) -> None:
-        found = find_ticket(self.stack, PROJECT, number)
-        Marking(self.stack, status, REASON, CALLER, self.retry).apply(found)
+        ticket = find_ticket(self.stack, PROJECT, number)
+        Marking(self.stack, status, REASON, CALLER, self.retry).apply(ticket)
 
     def _seed(self, last: int) -> None:
         target = Seed(self.stack, PROJECT, last, CALLER, retry=self.retry)

@@ -127,20 +127,20 @@ def audit_tables(
     with AuditDatabase(plan.since) as numbers:
         reading = AuditReading(reader, plan, numbers, progress)
         reading.read()
-        found = [
+        findings = [
             *recheck(reading),
             *check_heads(reader, plan.heads),
             *sorted(reading.malformed, key=str),
         ]
-        projects = tuple(_projects(reading, found))
+        projects = tuple(_projects(reading, findings))
     return AuditReport(reading, projects, datetime.now(UTC))
 
 
 def _projects(
-    reading: AuditReading, found: Iterable[Finding]
+    reading: AuditReading, of_judge: Iterable[Finding]
 ) -> Iterator[ProjectAudit]:
     findings: dict[str, list[Finding]] = defaultdict(list)
-    for finding in found:
+    for finding in of_judge:
         findings[finding.project_id].append(finding)
     plan, numbers = reading.plan, reading.numbers
     for name in sorted({*reading.chains, *findings, *plan.projects}):

@@ -99,9 +99,9 @@ def _records(
 ) -> dict[RequestKey, KeyRecord | None]:
     """Read the keys' records: None for a missing one, nothing for a malformed one."""
     read = {key: key_record(item) for key, item in reading.reader.records(keys)}
-    found = {key: read.get(key) for key in keys}
+    records = {key: read.get(key) for key in keys}
     return {
         key: record
-        for key, record in found.items()
+        for key, record in records.items()
         if record is None or isinstance(record, KeyRecord)
     }

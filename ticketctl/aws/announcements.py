@@ -61,30 +61,30 @@ def read_announcement(message: Received) -> Announcement | None:
 
 def line_of(message: Received) -> Text:
     """Return a message as a line in which no text can drive the terminal."""
-    found = read_announcement(message)
-    if found is None:
+    announcement = read_announcement(message)
+    if announcement is None:
         body = sanitized(message.body, _BODY_WIDTH)
         return Text(f"not an announcement: {body}", style="yellow")
-    data, event_id = found.data, found.event["id"]
+    data, event_id = announcement.data, announcement.event["id"]
     key = _text(data.get("ticket_key", event_id))
     line = Text(f"{key:<12}", style="bold green")
-    if found.type == ASSIGNED:
+    if announcement.type == ASSIGNED:
         project, priority = _text(data.get("project_id")), _text(data.get("priority"))
         title = _text(data.get("title"))
         priority = f"{priority:<{_PRIORITY_WIDTH}}"
         line = Text.assemble(line, f" {project:<10} {priority}  {title}")
-    elif found.type == REFUSED:
+    elif announcement.type == REFUSED:
         project, reason = _text(data.get("project_id")), _text(data.get("error_type"))
         where, own_key = _text(data.get("field")), _text(data.get("idempotency_key"))
         line = Text(f"{'refused':<12}", style="bold red")
         if code := data.get("reason"):  # An older worker has none.
             where = f"{where}, {_text(code)}"
         line = Text.assemble(line, f" {project:<10} {reason}: {where}  {own_key}")
-    elif status := _STATUSES.get(found.type):
+    elif status := _STATUSES.get(announcement.type):
         line = Text(f"{key} {status}: {_text(data.get('reason'))}")
     else:
-        line = Text(f"{_text(event_id):<12} {_text(found.type)}")
-    return line.append("  (replay)", style="yellow") if found.replayed else line
+        line = Text(f"{_text(event_id):<12} {_text(announcement.type)}")
+    return line.append("  (replay)", style="yellow") if announcement.replayed else line
 
 
 def _text(value: Any) -> str:

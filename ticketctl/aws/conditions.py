@@ -9,7 +9,7 @@ Fields = Mapping[str, Any]
 
 
 def put_or_check(
-    table: str, key: Fields, item: Fields | None, found: Fields, names: Sequence[str]
+    table: str, key: Fields, item: Fields | None, before: Fields, names: Sequence[str]
 ) -> dict[str, Any]:
     """Return the put of an item, on condition that it is as it was found.
 
@@ -17,14 +17,14 @@ def put_or_check(
         table: The table's name.
         key: The item's key, in DynamoDB's types.
         item: The item to put; None only checks the one that is there.
-        found: The item that was found; an absent one has no attributes.
+        before: The item that was found; an absent one has no attributes.
         names: The attributes that must be as found, or absent if they were.
     """
     conditions = [
-        f"#{name} = :{name}" if name in found else f"attribute_not_exists(#{name})"
+        f"#{name} = :{name}" if name in before else f"attribute_not_exists(#{name})"
         for name in names
     ]
-    values = {f":{name}": found[name] for name in names if name in found}
+    values = {f":{name}": before[name] for name in names if name in before}
     action = {
         "TableName": table,
         "ConditionExpression": " AND ".join(conditions),

@@ -52,18 +52,18 @@ def from_variables(
     """
     needed = (*NEEDED_OUTPUTS, *PARAMETERS)
     names = {name: variable_of(name) for name in (*needed, *LATER_OUTPUTS)}
-    found = {
+    values = {
         name: shell[variable] for name, variable in names.items() if shell.get(variable)
     }
-    if missing := [names[name] for name in needed if name not in found]:
+    if missing := [names[name] for name in needed if name not in values]:
         raise CloudError(f"there is no {missing[0]}")
     for name in PARAMETERS:
-        if not found[name].isdecimal():
-            raise CloudError(f"{names[name]} is no number: {found[name]}")
-    own_name = found["EventSource"].rpartition("/")[2]
-    [own_region] = found["AssignmentsTopicArn"].split(":")[3:4] or ["nowhere"]
+        if not values[name].isdecimal():
+            raise CloudError(f"{names[name]} is no number: {values[name]}")
+    own_name = values["EventSource"].rpartition("/")[2]
+    [own_region] = values["AssignmentsTopicArn"].split(":")[3:4] or ["nowhere"]
     if (own_name, own_region) != (stack_name, region):
         raise CloudError(
             f"they are of {own_name} in {own_region}, not {stack_name} in {region}"
         )
-    return found
+    return values

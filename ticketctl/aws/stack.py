@@ -120,7 +120,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     cloudformation = _client(session, "cloudformation", config)
     place = cloudformation.meta.region_name
     try:
-        [found] = cloudformation.describe_stacks(StackName=name)["Stacks"]
+        [described] = cloudformation.describe_stacks(StackName=name)["Stacks"]
     except EOFError as error:
         raise without_credentials(error) from error
     except AWS_ERRORS as error:
@@ -135,18 +135,18 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
             "name it with --stack, and its Region with --region; if it was deleted, do "
             f"not deploy it again before {docs()}recovery.md"
         ) from error
-    outputs = outputs_of(found)
+    outputs = outputs_of(described)
     parameters = {
         parameter["ParameterKey"]: parameter["ParameterValue"]
-        for parameter in found.get("Parameters", [])
+        for parameter in described.get("Parameters", [])
     }
     if missing := [name for name in NEEDED_OUTPUTS if name not in outputs]:
         raise CloudError(
             f"the stack {name} in {place} is not one of ticket numbering, or is not "
-            f"complete ({found['StackStatus']}): it has no output {missing[0]}"
+            f"complete ({described['StackStatus']}): it has no output {missing[0]}"
         )
     # It can be asked for by its ARN, too.
-    return Stack(found["StackName"], place, outputs, parameters, session)
+    return Stack(described["StackName"], place, outputs, parameters, session)
 
 
 def _of_variables(stack: Stack, error: AwsError) -> Stack:
@@ -157,14 +157,14 @@ def _of_variables(stack: Stack, error: AwsError) -> Stack:
     """
     why = str(explained(error))
     try:
-        found = from_variables(os.environ, stack.name, stack.region)
-        account = _checked_account(stack, found["AssignmentsTopicArn"])
+        outputs = from_variables(os.environ, stack.name, stack.region)
+        account = _checked_account(stack, outputs["AssignmentsTopicArn"])
     except CloudError as problem:
         instead = "the variables of `ticketctl env` cannot stand in for CloudFormation"
         raise CloudError(f"{why}; {instead}: {problem}") from error
     origin = f"the outputs are those of the variables of `ticketctl env`{account}"
     print_note(f"CloudFormation does not answer: {origin} ({why})")
-    return replace(stack, outputs=found, parameters=found)
+    return replace(stack, outputs=outputs, parameters=outputs)
 
 
 def _checked_account(stack: Stack, topic_arn: str) -> str:

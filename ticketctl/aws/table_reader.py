@@ -64,14 +64,14 @@ class TableReader:
         Raises:
             InputError: Its key is another one.
         """
-        found = self.dynamodb.describe_table(TableName=table)["Table"]
-        actual = tuple(part["AttributeName"] for part in found["KeySchema"])
+        described = self.dynamodb.describe_table(TableName=table)["Table"]
+        actual = tuple(part["AttributeName"] for part in described["KeySchema"])
         if actual != key:
             raise InputError(
                 f"the table {table} cannot be meant: "
                 f"its key is {', '.join(actual)}, not {', '.join(key)}"
             )
-        return int(found.get("ItemCount", 0))
+        return int(described.get("ItemCount", 0))
 
     def scan(self, table: str) -> Iterator[Sequence[RawItem]]:
         """Read the whole table, page by page, in segments side by side.
@@ -133,8 +133,8 @@ class TableReader:
     def tickets(self, places: Iterable[Place]) -> dict[Place, Item]:
         """Read the items of numbers, each given once; absent ones are left out."""
         keys = (ticket_id(*place) for place in places)
-        found = map(ledger_item, self._items(self.tickets_table, keys))
-        return {(item.project_id, item.number): item for item in found}
+        items = map(ledger_item, self._items(self.tickets_table, keys))
+        return {(item.project_id, item.number): item for item in items}
 
     def records(
         self, keys: Iterable[RequestKey]
@@ -156,8 +156,8 @@ class TableReader:
         answer = self._read(
             "transact_get_items", TransactItems=[{"Get": get} for get in gets]
         )
-        found = zip(keys, answer["Responses"], strict=True)
-        return {key: item["Item"] for key, item in found if item.get("Item")}
+        responses = zip(keys, answer["Responses"], strict=True)
+        return {key: item["Item"] for key, item in responses if item.get("Item")}
 
     def _items(self, table: str, keys: Iterable[RawItem]) -> Iterator[RawItem]:
         """Read the items of these keys; absent ones are left out."""

@@ -31,10 +31,10 @@ def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
         InputError: It is no ticket key.
     """
     project_id, _, number = ticket_key.rpartition("-")
-    found = _KEY_NUMBER.fullmatch(number)
-    if not (found and is_project_id(project_id)):
+    match = _KEY_NUMBER.fullmatch(number)
+    if not (match and is_project_id(project_id)):
         raise InputError(f"no ticket key: {ticket_key!r}; one looks like PROJ-42")
-    return project_id, int(found[1])
+    return project_id, int(match[1])
 
 
 def get_ticket(stack: StackAccess, project_id: str, number: int) -> Item | None:
@@ -56,8 +56,8 @@ def records_of(
 
 def last_number(stack: StackAccess, project_id: str) -> int:
     """Return the project's highest number; 0 if it has none."""
-    found = _read(_reader(stack), project_id, "> :0", 0, 1, ScanIndexForward=False)
-    return next((item.number for item in found), 0)
+    items = _read(_reader(stack), project_id, "> :0", 0, 1, ScanIndexForward=False)
+    return next((item.number for item in items), 0)
 
 
 def ticket_from(stack: StackAccess, project_id: str, number: int) -> Item | None:

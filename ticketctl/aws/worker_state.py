@@ -99,8 +99,8 @@ def worker_state(stack: StackAccess) -> WorkerState:
 
 def known_state(stack: StackAccess, ask: Ask) -> WorkerState | None:
     """Return what is known about the worker, if services may give no answer."""
-    found = ask("Lambda", _sources, stack)
-    return found and _whole(stack, *found, ask=ask)
+    sources = ask("Lambda", _sources, stack)
+    return sources and _whole(stack, *sources, ask=ask)
 
 
 @contextmanager
@@ -163,12 +163,12 @@ def _in_flight(stack: StackAccess, queue_arn: str) -> int:
         else:
             owner = {"QueueOwnerAWSAccountId": account}
             url = sqs.get_queue_url(QueueName=name, **owner)["QueueUrl"]
-        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name_of_count])
+        answer = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name_of_count])
     except ClientError as error:
         if is_not_there(error):
             return 0
         raise
-    return int(found["Attributes"][name_of_count])
+    return int(answer["Attributes"][name_of_count])
 
 
 def _timeout(stack: StackAccess, function_arn: str) -> int:

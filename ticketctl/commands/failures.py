@@ -34,10 +34,10 @@ def failures(
     from ticketctl.failures.failures import failures_of, lines_of
 
     stack = stack_of(ctx)
-    found = failures_of(stack, hours)
+    failures = failures_of(stack, hours)
     if as_json:
-        print_json([vars(failure) | {"cure": failure.cure} for failure in found])
+        print_json([vars(failure) | {"cure": failure.cure} for failure in failures])
         return
     print_line(str(place_of(stack)))
-    for line in lines_of(found, hours):
+    for line in lines_of(failures, hours):
         print_line(line)

@@ -171,17 +171,17 @@ def _mark(
     ticket_key = f"{project_id}-{number}"  # Without leading zeros.
     checked_reason(reason)
     stack = stack_of(ctx)
-    found = find_ticket(stack, project_id, number)
+    ticket = find_ticket(stack, project_id, number)
     marking = Marking(stack, status, reason, caller_arn(stack))
-    marking.check(found)
-    title = sanitized(str(found.fields.get("title", "")))
+    marking.check(ticket)
+    title = sanitized(str(ticket.fields.get("title", "")))
     confirm(
         f"{place_of(stack)}\n{ticket_key}: {title}\n"
         f"{MARKS[status].capitalize()} it for ever?",
         yes=yes,
     )
     try:
-        marked = marking.apply(found)
+        marked = marking.apply(ticket)
     except (*AWS_ERRORS, KeyboardInterrupt):
         print_note(f"{ticket_key} may be {status}, and not announced; run it again")
         raise

@@ -67,17 +67,17 @@ def list_(
     from ticketctl.show.report import print_tickets, ticket_json
 
     checked_project(project)
-    found = latest_tickets(stack_of(ctx), project, limit, before)
-    if not found:
+    tickets = latest_tickets(stack_of(ctx), project, limit, before)
+    if not tickets:
         below = f" below {before}" if before else ""
         raise NotThereError(f"{project} has no tickets{below}")
-    shown = found[:limit]
+    shown = tickets[:limit]
     if as_json:
         for ticket in shown:
             print_json_line(ticket_json(ticket))
     else:
         print_tickets(shown)
-    if len(found) > limit:
+    if len(tickets) > limit:
         more = f"list {project} --limit {limit} --before {shown[-1].number}"
         print_note(f"there are more: {program} {more}")
 

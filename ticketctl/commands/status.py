@@ -40,16 +40,16 @@ def status(
     """
     from ticketctl.status.status import failed, lines_of, status_of
 
-    found = status_of(stack_of(ctx), check=check)
+    status = status_of(stack_of(ctx), check=check)
     if as_json:
-        print_json(found)
+        print_json(status)
     else:
-        for line in lines_of(found):
+        for line in lines_of(status):
             print_line(line)
-    if check and found["needs_a_person"]:
-        print_note(f"check: not passed: {'; '.join(failed(found))}")
+    if check and status["needs_a_person"]:
+        print_note(f"check: not passed: {'; '.join(failed(status))}")
         raise typer.Exit(Status.PROBLEM)
-    if found["refused"]:
+    if status["refused"]:
         raise typer.Exit(Status.CLOUD)
 
 

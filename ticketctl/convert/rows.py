@@ -68,8 +68,8 @@ def rows_of(
                 # A file that was cut can end within any cell.
                 is_cut = len(cells) < len(names) and not table.last.endswith("\n")
                 if is_cut or not needed <= len(cells) < len(names):
-                    found = counted(len(cells), "cell")
-                    problem = f"{found}, and the header has {len(names)}"
+                    cells_there = counted(len(cells), "cell")
+                    problem = f"{cells_there}, and the header has {len(names)}"
                     if is_cut:
                         problem += "; if the file is complete, end it with a line break"
                     yield Line(number, {}, f"body: {problem}")

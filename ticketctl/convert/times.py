@@ -92,8 +92,8 @@ def time_of(value: Any, form: str | None, zone: tzinfo | None) -> Time:
 
 
 def _moment(value: Any, form: str | None) -> datetime:
-    if not form and (found := _JAVASCRIPT.fullmatch(value)):
-        value, form = found[1], _JAVASCRIPT_FORM
+    if not form and (match := _JAVASCRIPT.fullmatch(value)):
+        value, form = match[1], _JAVASCRIPT_FORM
     if form:
         return datetime.strptime(value, form)  # noqa: DTZ007 - a zone comes later.
     return datetime.fromisoformat(value.upper())

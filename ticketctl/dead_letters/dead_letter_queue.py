@@ -90,12 +90,12 @@ def _delete_round(
     """Delete the waiting dead letters that come; return whether any came."""
     count, most = len(waiting), 1 if before else MAX_ENTRIES
     with dead_letter_queue(stack) as queue:
-        found = (
+        dead_letters = (
             dead_letter
             for dead_letter in queue.receive()
             if dead_letter.message_id in waiting
         )
-        while batch := [*islice(found, min(most, len(waiting)))]:
+        while batch := [*islice(dead_letters, min(most, len(waiting)))]:
             ids = [dead_letter.message_id for dead_letter in batch]
             if before:
                 before(waiting[ids[0]])

@@ -57,25 +57,28 @@ def delete_selected(
     Raises:
         InputError: Some have a number and are not skipped, or cannot be saved.
     """
-    found = select(stack, selection)
-    if numbered := _numbered(stack, found):
+    dead_letters = select(stack, selection)
+    if numbered := _numbered(stack, dead_letters):
         if not skip_numbered:
             raise InputError(f"{_NOT_DONE}; --skip-numbered deletes the others")
-        found = [
+        dead_letters = [
             dead_letter
-            for dead_letter in found
+            for dead_letter in dead_letters
             if dead_letter.message_id not in numbered
         ]
-    if not found:
+    if not dead_letters:
         console().print("nothing to delete")
         return
     if not yes:
-        print_table(stderr_console(), found[:_SHOWN])
+        print_table(stderr_console(), dead_letters[:_SHOWN])
     kept = f"a copy goes to {save}" if save else "--save FILE keeps a copy"
-    confirm(f"Delete {counted(len(found), 'dead letter')} for ever ({kept})?", yes=yes)
+    confirm(
+        f"Delete {counted(len(dead_letters), 'dead letter')} for ever ({kept})?",
+        yes=yes,
+    )
     if save:
-        _save_new(found, save)
-    console().print(f"dead letters deleted: {delete_dead_letters(stack, found)}")
+        _save_new(dead_letters, save)
+    console().print(f"dead letters deleted: {delete_dead_letters(stack, dead_letters)}")
 
 
 def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
@@ -125,7 +128,7 @@ def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
     console().print(f"sent with the idempotency key {key}", markup=False)
 
 
-def _save_new(found: Sequence[DeadLetter], path: Path) -> None:
+def _save_new(dead_letters: Sequence[DeadLetter], path: Path) -> None:
     """Write a line of JSON for each dead letter into a new file, and to the disk.
 
     Raises:
@@ -133,7 +136,9 @@ def _save_new(found: Sequence[DeadLetter], path: Path) -> None:
     """
     try:
         with whole_file(path) as file:
-            file.writelines(json_line(dead_letter.as_json()) for dead_letter in found)
+            file.writelines(
+                json_line(dead_letter.as_json()) for dead_letter in dead_letters
+            )
     except InputError as error:
         raise InputError(f"{error}; nothing was deleted") from error
 

@@ -61,26 +61,26 @@ def redrive_selected(
     # SQS would not carry the time of the first sending, which counts if keys expire.
     is_all = selection.everything and not retention_days
     selected = select(stack, selection, _PREVIEW if is_all else None)
-    found = [
+    due = [
         dead_letter
         for dead_letter in selected
         if not outlives_its_key(dead_letter, retention_days)
     ]
-    if not found:
+    if not due:
         console().print("nothing to redrive")
         return not selected
-    warn_of_poison(found)
-    chosen = "all dead letters" if is_all else counted(len(found), "dead letter")
-    counts = Counter(dead_letter.reason for dead_letter in found).most_common()
+    warn_of_poison(due)
+    chosen = "all dead letters" if is_all else counted(len(due), "dead letter")
+    counts = Counter(dead_letter.reason for dead_letter in due).most_common()
     reasons = sanitized(", ".join(f"{number} {reason}" for reason, number in counts))
     confirm(f"Redrive {chosen}: {reasons}?", yes=yes)
     if is_all:
         if move_all(stack, rate):
             return True
-        found = selected = select(stack, selection)
-    done = resend(stack, found, retention_days)
+        due = selected = select(stack, selection)
+    done = resend(stack, due, retention_days)
     console().print(f"dead letters redriven: {done}")
-    return len(found) == len(selected)
+    return len(due) == len(selected)
 
 
 def outlives_its_key(dead_letter: DeadLetter, retention_days: int) -> bool:
@@ -115,9 +115,9 @@ def resend(
     return delete_dead_letters(
         stack,
         dead_letters,
-        lambda found: sqs.send_message(
+        lambda dead_letter: sqs.send_message(
             QueueUrl=url,
-            **successor(found, fifo=fifo, keys_expire=bool(retention_days)),
+            **successor(dead_letter, fifo=fifo, keys_expire=bool(retention_days)),
         ),
     )
 

@@ -60,21 +60,23 @@ def select(
         InputError: Several have one of the ids.
     """
     with dead_letter_queue(stack) as queue:
-        found = list(islice(queue.receive(), limit))
+        dead_letters = list(islice(queue.receive(), limit))
     total = queue.visible + queue.hidden
-    if len(found) < min(total, limit or total):
-        print_note(f"looked at {queue.seen_of(len(found))}; run it again for more")
+    if len(dead_letters) < min(total, limit or total):
+        print_note(
+            f"looked at {queue.seen_of(len(dead_letters))}; run it again for more"
+        )
     if not selection.ids:
-        return list(filter(selection.passes, found))
+        return list(filter(selection.passes, dead_letters))
     named: dict[str, DeadLetter] = {}
     for start in map(str.lower, selection.ids):
         own = [
             dead_letter
-            for dead_letter in found
+            for dead_letter in dead_letters
             if dead_letter.message_id.startswith(start)
         ]
         if not own:
-            seen = queue.seen_of(len(found))
+            seen = queue.seen_of(len(dead_letters))
             raise NotThereError(f"no dead letter {start} in {seen}")
         if len(own) > 1 or not start:
             raise InputError(f"no single dead letter begins with {start!r}")

@@ -36,14 +36,14 @@ def print_list(
 ) -> None:
     """Print the first dead letters that have the project and the reason."""
     with dead_letter_queue(stack) as queue:
-        found = list(islice(filter(selection.passes, queue.receive()), limit))
+        dead_letters = list(islice(filter(selection.passes, queue.receive()), limit))
     total = queue.visible + queue.hidden
     if as_json:
-        shown = [dead_letter.as_json() for dead_letter in found]
+        shown = [dead_letter.as_json() for dead_letter in dead_letters]
         print_json({"dead_letters": shown, "approximate_total": total})
-    elif found or total:
-        print_table(console(), found)
-        print_note(queue.seen_of(len(found)))
+    elif dead_letters or total:
+        print_table(console(), dead_letters)
+        print_note(queue.seen_of(len(dead_letters)))
     else:
         console().print("the dead-letter queue is empty")
 
@@ -96,7 +96,9 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
 
 def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
     """Warn of the dead letters that a redrive cannot help: the reason is the body."""
-    if poison := sum(found.error_type is not None for found in dead_letters):
+    if poison := sum(
+        dead_letter.error_type is not None for dead_letter in dead_letters
+    ):
         print_note(
             f"{counted(poison, 'dead letter')} will come back unless the worker has "
             f"changed; for a corrected body: {program} dead-letters edit"

@@ -40,10 +40,10 @@ class Export:
     def tickets(self) -> Iterator[Item]:
         """Yield all items; those of a project in order, but for numbers read again."""
         for page in self._pages():
-            for found in map(ledger_item, page):
-                self._note(found)
+            for item in map(ledger_item, page):
+                self._note(item)
                 self.items += 1
-                yield found
+                yield item
         if self._gaps:
             self.reader.sleep(SETTLING_SECONDS)
         for project_id, first, last in self._gaps:
@@ -55,28 +55,28 @@ class Export:
         if not self.projects:
             yield from self.reader.scan(self.reader.tickets_table)
 
-    def _note(self, found: Item) -> None:
+    def _note(self, item: Item) -> None:
         """Note the numbers that are missing right before an item."""
-        last = self.last[found.project_id]
-        if not found.has_number:
+        last = self.last[item.project_id]
+        if not item.has_number:
             return
-        if found.number < last:
-            self._late.add((found.project_id, found.number))
+        if item.number < last:
+            self._late.add((item.project_id, item.number))
             return
-        self.last[found.project_id] = found.number
-        if found.number - last > 1 and not explains_below(found.kind):
+        self.last[item.project_id] = item.number
+        if item.number - last > 1 and not explains_below(item.kind):
             if len(self._gaps) < self.max_gaps:
-                self._gaps.append((found.project_id, last + 1, found.number - 1))
+                self._gaps.append((item.project_id, last + 1, item.number - 1))
             else:
-                self.missing += found.number - 1 - last
+                self.missing += item.number - 1 - last
 
     def _read_again(self, project_id: str, first: int, last: int) -> Iterator[Item]:
         self.missing += last - first + 1
         between = "BETWEEN :0 AND :1"
         for page in self.reader.project(project_id, between, first, last):
-            for found in map(ledger_item, page):
-                self.missing -= found.has_number
-                is_new = (project_id, found.number) not in self._late
-                if found.has_number and is_new:
+            for item in map(ledger_item, page):
+                self.missing -= item.has_number
+                is_new = (project_id, item.number) not in self._late
+                if item.has_number and is_new:
                     self.items += 1
-                    yield found
+                    yield item

@@ -47,8 +47,10 @@ class Unexplained:
                 self.reader.sleep(SETTLING_SECONDS)
                 again = self.reader.records(record.key for record in left)
                 records = (key_record(item) for _, item in again)
-                found = [record for record in records if isinstance(record, KeyRecord)]
-                for record in self._left(found):
+                key_records = [
+                    record for record in records if isinstance(record, KeyRecord)
+                ]
+                for record in self._left(key_records):
                     self.count += 1
                     yield record
 

@@ -103,9 +103,9 @@ def _read(text: str) -> tuple[str, str, str]:
     except ValueError:
         line = None
     if not isinstance(line, dict):
-        found = _CRASHED.search(text)
-        said = text[found.start() :] if found else text
-        return (found and (found["error"] or found[0])) or CRASH, said, ""
+        match = _CRASHED.search(text)
+        said = text[match.start() :] if match else text
+        return (match and (match["error"] or match[0])) or CRASH, said, ""
     # Poison has a field and a reason, and of a bug the message is the same.
     parts = [line.get(name) for name in ("error", "field", "reason")]
     said = ", ".join(str(part) for part in parts if part)

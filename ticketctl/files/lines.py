@@ -72,5 +72,5 @@ def whole(value: Any) -> Any:
 
     Spreadsheets write a column of numbers with an empty cell as 12.0.
     """
-    found = _WHOLE.fullmatch(value) if isinstance(value, str) else None
-    return int(found[1]) if found else value
+    match = _WHOLE.fullmatch(value) if isinstance(value, str) else None
+    return int(match[1]) if match else value

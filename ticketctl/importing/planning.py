@@ -74,8 +74,8 @@ def judge_all(
                 stack, [ticket.request.key for ticket in some], limiter
             )
             for ticket, (_, around) in zip(some, arounds, strict=True):
-                found = records.get(ticket.request.key)
-                record = key_record(found) if found else None
+                recorded = records.get(ticket.request.key)
+                record = key_record(recorded) if recorded else None
                 result = judge.verdict(ticket, around, record, is_seeded=is_seeded)
                 yield _judged(ticket, around, record, result)
 

@@ -81,6 +81,6 @@ def problem_of(
     return ""
 
 
-def _words(found: Iterable[FindingKind], *, is_unknown: bool) -> str:
-    kinds = {*found, FindingKind.NOT_VERIFIABLE} if is_unknown else {*found}
+def _words(of_ticket: Iterable[FindingKind], *, is_unknown: bool) -> str:
+    kinds = {*of_ticket, FindingKind.NOT_VERIFIABLE} if is_unknown else {*of_ticket}
     return next((words for kind, words in _WORDS.items() if kind in kinds), "")

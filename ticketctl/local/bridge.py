@@ -25,8 +25,8 @@ _CHUNK: Final = 65_536
 def gateway() -> str | None:
     """Return the address that containers see this machine as, if there is one."""
     addresses = psutil.net_if_addrs().get(_BRIDGE, [])
-    found = (own.address for own in addresses if own.family == socket.AF_INET)
-    return next(found, None)
+    own_addresses = (own.address for own in addresses if own.family == socket.AF_INET)
+    return next(own_addresses, None)
 
 
 def has_bridge() -> bool:

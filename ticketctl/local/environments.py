@@ -119,11 +119,11 @@ def _variable(option: str) -> str:
 
 def _settings(listed: str) -> dict[str, list[str]]:
     """Return the values of each option for an installation."""
-    found: dict[str, list[str]] = {}
+    settings: dict[str, list[str]] = {}
     for section in ("global", "install", ":env:"):  # The last one wins.
         for option, value in re.findall(rf"(?m)^{section}\.(.+?)=(.*)$", listed):
-            found[option] = str(ast.literal_eval(value)).split()
-    return found
+            settings[option] = str(ast.literal_eval(value)).split()
+    return settings
 
 
 def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -131,13 +131,13 @@ def uv_variables(listed: str, environment: Mapping[str, str]) -> dict[str, str]:
 
     A variable that is set wins.
     """
-    found = {**_AS_PIP}
+    settings = {**_AS_PIP}
     for option, values in _settings(listed).items():
         if variable := _VARIABLES.get(option):
             # uv splits the places of files at commas, and all else as pip does.
             separator = "," if option == "find-links" else " "
-            found[variable] = separator.join(values)
-    return {name: value for name, value in found.items() if name not in environment}
+            settings[variable] = separator.join(values)
+    return {name: value for name, value in settings.items() if name not in environment}
 
 
 def reason(output: str) -> str:

@@ -107,8 +107,8 @@ def _print(message: Received) -> None:
 
 def _print_number(message: Received) -> None:
     """Print what is no refusal: those are told at the end, with their reasons."""
-    found = read_announcement(message)
-    if not (found and found.type == REFUSED):
+    announcement = read_announcement(message)
+    if not (announcement and announcement.type == REFUSED):
         _print(message)
 
 

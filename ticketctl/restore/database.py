@@ -95,9 +95,9 @@ class Slot:
     @property
     def nearest(self) -> Item:
         """What may stand there in the end: the file's, or else the tables'."""
-        found = self.own or self.there
-        assert found  # noqa: S101 - A slot has one of them.
-        return found
+        item = self.own or self.there
+        assert item  # noqa: S101 - A slot has one of them.
+        return item
 
 
 class Database:
@@ -150,8 +150,8 @@ class Database:
 
     def number(self, query: str, *values: Any) -> int:
         """Return the one number of an answer; 0 for null."""
-        [(found,)] = self.sql.execute(query, values)
-        return int(found or 0)
+        [(value,)] = self.sql.execute(query, values)
+        return int(value or 0)
 
     def projects(self) -> list[str]:
         """Return the projects of the file."""
@@ -172,8 +172,8 @@ class Database:
         )
         numbers = f"{one.format(0)} UNION {one.format(1)} ORDER BY 1 DESC LIMIT :c"
         bounds = {"p": project_id, "n": above, "c": count}
-        found = [number for (number,) in self.sql.execute(numbers, bounds)][::-1]
-        return self.slots_of(project_id, found)
+        given = [number for (number,) in self.sql.execute(numbers, bounds)][::-1]
+        return self.slots_of(project_id, given)
 
     def slots_of(self, project_id: str, numbers: Sequence[int]) -> list[Slot]:
         """Return the slots of numbers in ascending order."""
@@ -205,16 +205,16 @@ class Database:
             f"WHERE is_own = 0 AND project_id = ? AND number {side} ? "
             f"ORDER BY number {order} LIMIT 1"
         )
-        found = self.sql.execute(query, (project_id, number)).fetchone()
-        return found and _item(*found)
+        row = self.sql.execute(query, (project_id, number)).fetchone()
+        return row and _item(*row)
 
     def line(self, project_id: str, number: int) -> int:
         """Return the line in which the file has a number; 0 without one."""
         query = (
             "SELECT line FROM items WHERE is_own = 1 AND project_id = ? AND number = ?"
         )
-        found = self.sql.execute(query, (project_id, number)).fetchone()
-        return int(found[0]) if found else 0
+        row = self.sql.execute(query, (project_id, number)).fetchone()
+        return int(row[0]) if row else 0
 
     def place(self, project_id: str, number: int) -> tuple[Place, bytes]:
         """Return where the file has a number, and the digest of its item."""
@@ -231,10 +231,10 @@ class Database:
             "SELECT fields FROM records "
             "WHERE is_own = 0 AND project_id = ? AND idempotency_key = ?"
         )
-        found = self.sql.execute(query, key).fetchone()
-        if found is None:
+        row = self.sql.execute(query, key).fetchone()
+        if row is None:
             return None
-        return _record(found[0]) if found[0] else MalformedRecord(key_id(key))
+        return _record(row[0]) if row[0] else MalformedRecord(key_id(key))
 
     def naming(
         self, project_id: str, number: int, *, is_own: bool
@@ -355,12 +355,12 @@ class Database:
             f"AND {condition} ORDER BY {order}"
         )
         for number, form, act, record, *rest in self.sql.execute(query, (project_id,)):
-            found = json.loads(record) if record else None
+            fields = json.loads(record) if record else None
             is_witnessed, reserves, why = rest
             witnessed = bool(is_witnessed)
             yield (
                 number,
-                Deed(Form(form), Act(act), found, witnessed, reserves, why=why),
+                Deed(Form(form), Act(act), fields, witnessed, reserves, why=why),
             )
 
     def deed(self, project_id: str, number: int) -> Deed:

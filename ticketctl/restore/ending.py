@@ -70,17 +70,17 @@ class End:
         there = get_ticket(self.stack, project_id, number)
         if is_mark(there):
             Seed(self.stack, project_id, number, self.terms.caller, MARK).apply()
-        for found in tickets_above(self.stack, project_id, outline.last):
-            if is_mark(found):
-                self.database.add_item(found)
-            elif found.number < number and not self._is_expected(found):
+        for above in tickets_above(self.stack, project_id, outline.last):
+            if is_mark(above):
+                self.database.add_item(above)
+            elif above.number < number and not self._is_expected(above):
                 return "others numbered tickets meanwhile: run this again"
         return ""
 
-    def _is_expected(self, found: Item) -> bool:
+    def _is_expected(self, above: Item) -> bool:
         """Return whether an item is one that this restore would put, too."""
-        own = self.database.slot(found.project_id, found.number).own
-        return own is not None and agree(own, found)
+        own = self.database.slot(above.project_id, above.number).own
+        return own is not None and agree(own, above)
 
     def _put(self, fields: dict[str, object]) -> bool:
         """Put an item, and return whether something is there then."""

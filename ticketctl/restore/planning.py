@@ -143,11 +143,11 @@ class Planner:
             deeds = self._deeds(outline, slots, below, above, refusals)
             if not any(deed.is_due for deed in deeds.values()):
                 return deeds
-            found = self._findings(outline, slots, below, above, deeds)
+            findings = self._findings(outline, slots, below, above, deeds)
             if outline.is_whole:
-                outline.findings += found
-                return _without_doubtful(found, deeds)
-            new = _blamed(found, deeds, outline.last)
+                outline.findings += findings
+                return _without_doubtful(findings, deeds)
+            new = _blamed(findings, deeds, outline.last)
             if not new:
                 return deeds
             refusals |= new
@@ -288,13 +288,13 @@ class Planner:
                 yield record.key, record
         for item in items:
             if isinstance(item, Ticket) and self.verdicts.record_of(item):
-                found = self.database.record(item.key)
-                if not isinstance(found, MalformedRecord):
-                    yield item.key, found
+                kept = self.database.record(item.key)
+                if not isinstance(kept, MalformedRecord):
+                    yield item.key, kept
 
 
 def _blamed(
-    found: Iterable[Finding], deeds: Mapping[int, Deed], last: int
+    findings: Iterable[Finding], deeds: Mapping[int, Deed], last: int
 ) -> dict[int, Deed]:
     """Return the refusals of the numbers that would bring findings.
 
@@ -303,7 +303,7 @@ def _blamed(
     """
     due = sorted(number for number, deed in deeds.items() if deed.is_due)
     refusals: dict[int, Deed] = {}
-    for finding in found:
+    for finding in findings:
         is_hole = finding.kind in _HOLES and finding.recorded is None
         if is_hole and min(finding.numbers) > last:
             continue
@@ -317,12 +317,12 @@ def _blamed(
 
 
 def _without_doubtful(
-    found: Iterable[Finding], deeds: Mapping[int, Deed]
+    findings: Iterable[Finding], deeds: Mapping[int, Deed]
 ) -> dict[int, Deed]:
     """Return the deeds without records that would be made of tickets in doubt."""
     doubts = [
         ends
-        for finding in found
+        for finding in findings
         if finding.kind in _OF_CONTENT
         for ends in ranges_of(finding)
     ]

@@ -50,11 +50,11 @@ class Saved:
         place, own = database.place(project_id, number)
         with self.path.open("rb") as file:
             file.seek(place.offset)
-            found = item_of(file.read(place.size).decode("utf-8", "replace"))
-        if found is None or digest(found.fields) != own:
+            item = item_of(file.read(place.size).decode("utf-8", "replace"))
+        if item is None or digest(item.fields) != own:
             name = shown_name(self.name)
             raise InputError(f"{name}:{place.line}: it was changed meanwhile")
-        return found
+        return item
 
 
 @contextmanager

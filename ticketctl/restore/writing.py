@@ -94,11 +94,11 @@ class Writer:
         for number, deed in last:
             # A seed that began before the mark stood can have its end above it.
             self._look_again(outline.project_id, number, deed)
-            found = self.planner.judge_again(outline, number)
+            judged = self.planner.judge_again(outline, number)
             yield (
-                self._alone(outline, number, found)
-                if found.is_due
-                else (number, found, found.why or THERE)
+                self._alone(outline, number, judged)
+                if judged.is_due
+                else (number, judged, judged.why or THERE)
             )
 
     def _add(
@@ -200,8 +200,8 @@ class Writer:
     ) -> Action:
         """Return the put of an item, or the check of the one that is there."""
         table = self.stack.outputs["TicketsTableName"]
-        key, found = ticket_id(project_id, number), there.fields if there else {}
-        return put_or_check(table, key, fields, found, _OF_TICKET)
+        key, before = ticket_id(project_id, number), there.fields if there else {}
+        return put_or_check(table, key, fields, before, _OF_TICKET)
 
     def _witness(self, project_id: str, number: int) -> Action:
         """Return the check of the hash of the next number."""
@@ -209,18 +209,18 @@ class Writer:
         chain = slot.nearest.chain
         if slot.there and slot.there.chain:
             chain = slot.there.chain
-        names, found = ("project_id", CHAIN), {"project_id": project_id, CHAIN: chain}
+        names, before = ("project_id", CHAIN), {"project_id": project_id, CHAIN: chain}
         table = self.stack.outputs["TicketsTableName"]
         return put_or_check(
-            table, ticket_id(project_id, number + 1), None, found, names
+            table, ticket_id(project_id, number + 1), None, before, names
         )
 
     def _of_key(self, key: RequestKey, deed: Deed) -> Action:
         record = self.database.record(key)
-        found = record.fields if isinstance(record, KeyRecord) else {}
+        before = record.fields if isinstance(record, KeyRecord) else {}
         table, place = self.stack.outputs["IdempotencyKeysTableName"], key_id(key)
         return put_or_check(
-            table, serialized({RECORD_ID: place}), deed.record, found, _OF_RECORD
+            table, serialized({RECORD_ID: place}), deed.record, before, _OF_RECORD
         )
 
     def _look_again(self, project_id: str, number: int, deed: Deed) -> None:
@@ -237,8 +237,8 @@ class Writer:
             keys.add(RequestKey(project_id, str(deed.record["idempotency_key"])))
         for key in keys:
             self.database.remove_record(key)
-        for _, found in TableReader.of(self.stack).records(keys):
-            self.database.add_record(key_record(found))
+        for _, record in TableReader.of(self.stack).records(keys):
+            self.database.add_record(key_record(record))
 
 
 def _is_passing(error: ClientError) -> bool:

@@ -42,11 +42,11 @@ class Check:
     def run(self, lines: Iterable[Line], problems: Problems, spool: Spool) -> None:
         """Put the good lines' requests on the spool, and print the bad lines."""
         for line in lines:
-            found = line.problem or self._request(line, spool)
-            if isinstance(found, str):
-                problems.add(line.number, found)
+            checked = line.problem or self._request(line, spool)
+            if isinstance(checked, str):
+                problems.add(line.number, checked)
             else:
-                spool.add(found)
+                spool.add(checked)
 
     def _request(self, line: Line, spool: Spool) -> Request | str:
         """Return the request of a line, or its problem."""

@@ -30,13 +30,13 @@ from ticketctl.ledger.record import KeyRecord, MalformedRecord
 
 
 def erase(
-    stack: StackAccess, found: Ticket, marks: Mapping[str, str]
+    stack: StackAccess, ticket: Ticket, marks: Mapping[str, str]
 ) -> tuple[Ticket, list[str]]:
     """Erase a ticket, and the fingerprint in the record of its key.
 
     Args:
         stack: The system.
-        found: The ticket; if it was erased before, it loses what it still has.
+        ticket: The ticket; if it was erased before, it loses what it still has.
         marks: The attributes to set.
 
     Returns:
@@ -45,25 +45,25 @@ def erase(
     Raises:
         ClientError: Another writer was faster, or AWS refuses.
     """
-    record, remarks = _record_of(stack, found)
-    fields = {name: value for name, value in found.fields.items() if name in KEPT}
+    record, remarks = _record_of(stack, ticket)
+    fields = {name: value for name, value in ticket.fields.items() if name in KEPT}
     fields |= {"title": ERASED_TITLE, **marks}
-    if CHAIN in found.fields:
-        commitment, lost = _commitment(stack, found, record)
+    if CHAIN in ticket.fields:
+        commitment, lost = _commitment(stack, ticket, record)
         if commitment:
             fields[COMMITMENT] = commitment
         if lost:
-            remarks.append(f"{found.ticket_key}: {lost}; nobody can verify its chain")
-    if fields != found.fields or _fingerprint(record):
+            remarks.append(f"{ticket.ticket_key}: {lost}; nobody can verify its chain")
+    if fields != ticket.fields or _fingerprint(record):
         tickets = stack.outputs["TicketsTableName"]
-        puts = [put_or_check(tickets, {}, fields, found.fields, _OF_TICKET)]
+        puts = [put_or_check(tickets, {}, fields, ticket.fields, _OF_TICKET)]
         if record:
             keys = stack.outputs["IdempotencyKeysTableName"]
             puts.append(
                 put_or_check(keys, {}, record.erased(), record.fields, _OF_RECORD)
             )
         stack.client("dynamodb").transact_write_items(TransactItems=puts)
-    return found.having(fields), remarks
+    return ticket.having(fields), remarks
 
 
 _OF_TICKET: Final = ("idempotency_key", STATUS)
@@ -71,15 +71,17 @@ _OF_RECORD: Final = (NUMBER,)
 """The attributes that must be as they were found."""
 
 
-def _record_of(stack: StackAccess, found: Ticket) -> tuple[KeyRecord | None, list[str]]:
+def _record_of(
+    stack: StackAccess, ticket: Ticket
+) -> tuple[KeyRecord | None, list[str]]:
     """Return the record of the ticket's key, or why it is left alone.
 
     A transaction reads it: a ticket can be seen before the record written with it.
     """
-    item = TableReader.of(stack).recorded([found.key]).get(found.key)
+    item = TableReader.of(stack).recorded([ticket.key]).get(ticket.key)
     record = key_record(item) if item else None
     match record:
-        case KeyRecord() if record.number == found.number:
+        case KeyRecord() if record.number == ticket.number:
             return record, []
         case KeyRecord():
             why = f"its key is recorded for {record.project_id}-{record.number}"
@@ -87,24 +89,24 @@ def _record_of(stack: StackAccess, found: Ticket) -> tuple[KeyRecord | None, lis
             why = str(record)
         case None:
             why = "there is no record of its key, or no more"
-    return None, [f"{found.ticket_key} alone is erased: {why}"]
+    return None, [f"{ticket.ticket_key} alone is erased: {why}"]
 
 
 def _commitment(
-    stack: StackAccess, found: Ticket, record: KeyRecord | None
+    stack: StackAccess, ticket: Ticket, record: KeyRecord | None
 ) -> tuple[str | None, str]:
     """Return the commitment to the ticket's text, and its problem; "" without one."""
-    own = own_commitment(found)
-    if found.is_erased and own:
+    own = own_commitment(ticket)
+    if ticket.is_erased and own:
         return own, ""  # Nothing that was added since can say it better.
-    recorded = commitment_to(found, _fingerprint(record))
+    recorded = commitment_to(ticket, _fingerprint(record))
     candidates = [record for record in (recorded, own) if record]
     if not candidates:
         return None, "its salt or its fingerprint is lost"
-    before = get_ticket(stack, found.project_id, found.number - 1)
+    before = get_ticket(stack, ticket.project_id, ticket.number - 1)
     previous = before.chain if before else ""
     for commitment in candidates:
-        if covered_before(found, commitment, previous) is not None:
+        if covered_before(ticket, commitment, previous) is not None:
             return commitment, ""
     return candidates[0], "neither its text nor the record of its key fits it"
 

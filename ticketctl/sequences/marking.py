@@ -54,7 +54,7 @@ class Marking:
     """The caller's ARN."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
-    def check(self, found: Item) -> tuple[Ticket, dict[str, str]]:
+    def check(self, item: Item) -> tuple[Ticket, dict[str, str]]:
         """Return a ticket and what marks it; nothing if it was for this reason.
 
         A marked ticket must be announceable.
@@ -63,25 +63,25 @@ class Marking:
             InputError: It cannot.
             NotThereError: The ticket is malformed.
         """
-        key, status = found.ticket_key, self.status
-        if isinstance(found, Reserved):
+        key, status = item.ticket_key, self.status
+        if isinstance(item, Reserved):
             raise InputError(
                 f"{key} is only reserved: it stands for an external number, and "
                 f"there is no ticket to {MARKS[status]}"
             )
-        if isinstance(found, Malformed):
+        if isinstance(item, Malformed):
             raise _not_announceable(key)
-        if found.is_erased and status != ERASED:
+        if item.is_erased and status != ERASED:
             raise InputError(f"{key} is erased; an erased ticket cannot be voided")
         marks: dict[str, str] = {}
-        if found.status is None or (found.status, status) == (VOIDED, ERASED):
+        if item.status is None or (item.status, status) == (VOIDED, ERASED):
             marks = {
                 STATUS: status,
                 REASONS[status]: self.reason,
                 TIMES[status]: timestamp_now(),
                 CALLERS[status]: self.caller,
             }
-        marked = found.having({**found.fields, **marks})
+        marked = item.having({**item.fields, **marks})
         try:
             self._envelope(marked, replayed=False)
         except ValueError as error:  # That of pydantic is one.
@@ -90,9 +90,9 @@ class Marking:
         if recorded != self.reason:
             other = f"for another reason: {sanitized(recorded)}"
             raise InputError(f"{key} was {status} at {time} {other}")
-        return found, marks
+        return item, marks
 
-    def apply(self, found: Item) -> Marked:
+    def apply(self, item: Item) -> Marked:
         """Mark a ticket, unless it is marked for this reason.
 
         A second erasure removes what a backup brought back.
@@ -103,8 +103,8 @@ class Marking:
             BusyError: Others kept writing it or its key.
         """
         return self.retry.until(
-            lambda: self._attempt(found.project_id, found.number),
-            f"{found.ticket_key}: others kept writing it or its key",
+            lambda: self._attempt(item.project_id, item.number),
+            f"{item.ticket_key}: others kept writing it or its key",
         )
 
     def _attempt(self, project_id: str, number: int) -> Marked | None:
@@ -112,13 +112,13 @@ class Marking:
         item = get_ticket(self.stack, project_id, number)
         if item is None:
             raise NotThereError(f"there is no ticket {project_id}-{number} any more")
-        found, marks = self.check(item)
-        marked, remarks = found, list[str]()
+        ticket, marks = self.check(item)
+        marked, remarks = ticket, list[str]()
         try:
             if self.status == ERASED:
-                marked, remarks = erase(self.stack, found, marks)
+                marked, remarks = erase(self.stack, ticket, marks)
             elif marks:
-                marked = void(self.stack, found, marks)
+                marked = void(self.stack, ticket, marks)
         except ClientError as error:
             if error_code(error) not in aws_codes.FORESTALLED:
                 raise
@@ -143,11 +143,11 @@ class Marking:
         return envelope_of(self.stack, kind, marked, replayed=replayed)
 
 
-def void(stack: StackAccess, found: Ticket, marks: Mapping[str, str]) -> Ticket:
+def void(stack: StackAccess, ticket: Ticket, marks: Mapping[str, str]) -> Ticket:
     """Void a ticket that has no status; all that it has stays."""
     answer = stack.client("dynamodb").update_item(
         TableName=stack.outputs["TicketsTableName"],
-        Key=ticket_id(found.project_id, found.number),
+        Key=ticket_id(ticket.project_id, ticket.number),
         UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in marks),
         ConditionExpression=(
             "attribute_exists(project_id) AND attribute_not_exists(#status)"
@@ -158,7 +158,7 @@ def void(stack: StackAccess, found: Ticket, marks: Mapping[str, str]) -> Ticket:
         ),
         ReturnValues="ALL_NEW",
     )
-    return found.having(plain(answer["Attributes"]))
+    return ticket.having(plain(answer["Attributes"]))
 
 
 def _not_announceable(key: str) -> NotThereError:

@@ -94,93 +94,93 @@ class Reannouncement:
     def tickets(self) -> Iterator[Due]:
         """Yield the items of the range, each with the one before it."""
         before = Head()
-        for found in self._items():
-            if found.number >= self.first:
-                yield found, before
-            before = found.head
+        for item in self._items():
+            if item.number >= self.first:
+                yield item, before
+            before = item.head
 
     def _items(self) -> Iterator[Item]:
         """Yield the items of the range, and the one before it."""
         due = self.first
-        for found in self._above(due - 2):
-            end = min(found.number, self.last + 1)
-            if explains_below(found.kind):
+        for item in self._above(due - 2):
+            end = min(item.number, self.last + 1)
+            if explains_below(item.kind):
                 self.counts[_NOT_HERE] += max(0, end - due)
             elif due < end:
                 yield from self._read_again(due, end - 1)
-            if found.number > self.last:
+            if item.number > self.last:
                 return
-            yield found
-            due = max(due, found.number + 1)
+            yield item
+            due = max(due, item.number + 1)
         if due <= self.last:
             yield from self._read_again(due, self.last)
 
-    def _is_due(self, found: Item) -> bool:
+    def _is_due(self, item: Item) -> bool:
         """Tell whether a number has events, and count it if it has none of its own."""
-        if isinstance(found, Reserved):
+        if isinstance(item, Reserved):
             self.counts[_RESERVED] += 1
-        elif self._is_other(found):
+        elif self._is_other(item):
             self.counts[_IMPORTED] += 1
-        return isinstance(found, Malformed) or bool(self._kinds(found))
+        return isinstance(item, Malformed) or bool(self._kinds(item))
 
     def _as_they_stand(self, batch: Sequence[Due]) -> list[Envelope]:
         """Read tickets again, in one call; return their events."""
         places = {
             (ticket.project_id, ticket.number): before for ticket, before in batch
         }
-        found = TableReader.of(self.stack).tickets(places)
+        tickets = TableReader.of(self.stack).tickets(places)
         for place in places:
-            if place not in found:
+            if place not in tickets:
                 self._remark(f"missing: {ticket_key(*place)}")
-        there = [place for place in places if place in found]
-        return self._events([(found[place], places[place]) for place in there])
+        there = [place for place in places if place in tickets]
+        return self._events([(tickets[place], places[place]) for place in there])
 
     def _events(self, batch: Sequence[Due]) -> list[Envelope]:
         """Return the events of tickets; none, with a remark, of one in doubt."""
         events: list[Envelope] = []
-        for found, before in batch:
-            key = found.ticket_key
-            if isinstance(found, Reserved):
+        for item, before in batch:
+            key = item.ticket_key
+            if isinstance(item, Reserved):
                 continue
-            if isinstance(found, Malformed):
+            if isinstance(item, Malformed):
                 self._remark(f"{key} is malformed", f"show {key}")
                 continue
-            if problem := _doubt(found, before):
+            if problem := _doubt(item, before):
                 self._remark(f"{key} {problem}")
                 continue
             built = partial(
                 envelope_of, self.stack, replayed=True, padding=self.padding
             )
             try:
-                events += [built(kind, found) for kind in self._kinds(found)]
+                events += [built(kind, item) for kind in self._kinds(item)]
             except ValueError:  # That of pydantic is one.
                 self._remark(f"{key} is malformed", f"show {key}")
         return events
 
-    def _kinds(self, found: Item) -> list[type[TicketEvent]]:
+    def _kinds(self, item: Item) -> list[type[TicketEvent]]:
         """Return what was announced about a ticket, in the order of the facts.
 
         The content of a number's own event is lost with an erased text.
         """
-        if not isinstance(found, Ticket):
+        if not isinstance(item, Ticket):
             return []
-        is_gone = self._is_other(found) or found.is_erased
+        is_gone = self._is_other(item) or item.is_erased
         own = [] if is_gone else [TicketNumberAssigned]
         marks = TicketVoided, TicketErased
-        return [*own, *(mark for mark in marks if TIMES[mark.status] in found.fields)]
+        return [*own, *(mark for mark in marks if TIMES[mark.status] in item.fields)]
 
-    def _is_other(self, found: Item) -> bool:
+    def _is_other(self, item: Item) -> bool:
         """Return whether the number was never announced, because it is external."""
-        return not (is_given_here(found.kind) or self.imported)
+        return not (is_given_here(item.kind) or self.imported)
 
     def _read_again(self, first: int, last: int) -> Iterator[Item]:
         """Read missing numbers again: a query may see the middle of a transaction."""
         self.sleep(SETTLING_SECONDS)
         count = 0
-        for found in takewhile(
+        for item in takewhile(
             lambda ticket: ticket.number <= last, self._above(first - 1)
         ):
-            yield found
+            yield item
             count += 1
         if missing := last - first + 1 - count:
             ends = f"{self.project_id}-{first} to {self.project_id}-{last}"
@@ -196,17 +196,17 @@ class Reannouncement:
 
     def _above(self, number: int) -> Iterator[Item]:
         """Yield the items above a number, without what no worker can have numbered."""
-        for found in tickets_above(self.stack, self.project_id, number):
-            if found.has_number:
-                yield found
-            elif self.first <= found.number <= self.last:
-                number = found.fields[NUMBER]
+        for item in tickets_above(self.stack, self.project_id, number):
+            if item.has_number:
+                yield item
+            elif self.first <= item.number <= self.last:
+                number = item.fields[NUMBER]
                 self._remark(f"{self.project_id} has an item with the number {number}")
 
 
-def _doubt(found: Ticket, before: Head) -> str | None:
+def _doubt(ticket: Ticket, before: Head) -> str | None:
     """Return why a ticket's event may be another; that needs the one before it."""
-    if not found.chain or before.next_number != found.number:
+    if not ticket.chain or before.next_number != ticket.number:
         return None
-    problem = chain_problem(found, before.chain)
+    problem = chain_problem(ticket, before.chain)
     return _DOUBTS.get(problem) if problem else None

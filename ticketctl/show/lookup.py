@@ -24,21 +24,21 @@ def find_ticket(stack: StackAccess, project_id: str, number: int) -> Item:
     Raises:
         NotThereError: There is none of that number.
     """
-    found = get_ticket(stack, project_id, number)
-    if found is None:
+    ticket = get_ticket(stack, project_id, number)
+    if ticket is None:
         raise NotThereError(
             f"there is no ticket {project_id}-{number}; "
             f"see the latest with: {program} list {project_id}"
         )
-    return found
+    return ticket
 
 
 def latest_tickets(
     stack: StackAccess, project_id: str, limit: int, before: int | None
 ) -> list[Item]:
     """Return a project's latest tickets, newest first, and one more than the limit."""
-    found = tickets_below(stack, project_id, before or HIGHEST + 1, page=limit + 1)
-    return [*islice(found, limit + 1)]
+    tickets = tickets_below(stack, project_id, before or HIGHEST + 1, page=limit + 1)
+    return [*islice(tickets, limit + 1)]
 
 
 def find_request(stack: StackAccess, key: RequestKey) -> tuple[KeyRecord, Item]:
@@ -63,10 +63,10 @@ def find_request(stack: StackAccess, key: RequestKey) -> tuple[KeyRecord, Item]:
     record = key_record(answer["Item"])
     if isinstance(record, MalformedRecord):
         raise NotThereError(str(record))
-    found = get_ticket(stack, record.project_id, record.number)
-    if found and found.idempotency_key == record.idempotency_key:
-        return record, found
-    why = "which has another key" if found else "but there is no such ticket"
+    ticket = get_ticket(stack, record.project_id, record.number)
+    if ticket and ticket.idempotency_key == record.idempotency_key:
+        return record, ticket
+    why = "which has another key" if ticket else "but there is no such ticket"
     raise NotThereError(
         f"the key is recorded for {record.project_id}-{record.number}, {why}; "
         f"see: {program} audit"

@@ -24,13 +24,13 @@ def alarms_of(stack: StackAccess, created: Mapping[str, str]) -> list[dict[str, 
 
     `created` has their names, by those in the template.
     """
-    found: dict[str, Any] = {}
+    described: dict[str, Any] = {}
     if created:  # Without names CloudWatch would describe every alarm.
         pages = stack.client("cloudwatch").get_paginator("describe_alarms")
         for page in pages.paginate(AlarmNames=[*created.values()]):
-            found |= {alarm["AlarmName"]: alarm for alarm in page["MetricAlarms"]}
+            described |= {alarm["AlarmName"]: alarm for alarm in page["MetricAlarms"]}
     return [
-        _described(logical_id, found.get(name, {}))
+        _described(logical_id, described.get(name, {}))
         for logical_id, name in created.items()
     ]
 

@@ -15,7 +15,7 @@ def aliases_of(stack: StackAccess, arns: Iterable[str]) -> list[dict[str, Any]]:
     get = stack.client("lambda").get_alias
     names = [arn.rpartition(":")[2] for arn in arns]
     function = stack.outputs["WorkerFunctionName"]
-    found = {name: _found(get, FunctionName=function, Name=name) for name in names}
+    aliases = {name: _found(get, FunctionName=function, Name=name) for name in names}
     return [
         {
             "name": name,
@@ -25,7 +25,7 @@ def aliases_of(stack: StackAccess, arns: Iterable[str]) -> list[dict[str, Any]]:
                 "AdditionalVersionWeights", {}
             ),
         }
-        for name, alias in found.items()
+        for name, alias in aliases.items()
     ]
 
 

@@ -41,8 +41,10 @@ def _of_table(stack: Stack, output: str, asks_settings: bool) -> list[str]:  # n
         return [f"the table {name} is gone: see {page}"]
     if not asks_settings:
         return []
-    found = dynamodb.describe_continuous_backups(TableName=name)
-    backups = found["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"]
+    described = dynamodb.describe_continuous_backups(TableName=name)
+    backups = described["ContinuousBackupsDescription"][
+        "PointInTimeRecoveryDescription"
+    ]
     problems = []
     if not table.get("DeletionProtectionEnabled"):
         problems.append(
@@ -56,8 +58,10 @@ def _of_table(stack: Stack, output: str, asks_settings: bool) -> list[str]:  # n
             "specification PointInTimeRecoveryEnabled=true"
         )
     if output == "IdempotencyKeysTableName":
-        found = dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
-        if found["TimeToLiveStatus"] not in _ON:
+        described = dynamodb.describe_time_to_live(TableName=name)[
+            "TimeToLiveDescription"
+        ]
+        if described["TimeToLiveStatus"] not in _ON:
             problems.append(
                 f"no key of the table {name} expires: aws dynamodb update-time-to-live "
                 f"--table-name {name} --time-to-live-specification "

@@ -93,7 +93,7 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
     topics = {*own["AWS::SNS::Topic"].values()}
     alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
     worker = known_state(stack, ask)
-    found = {
+    parts = {
         "queue": ask("SQS", message_counts, stack, "CreateTicketQueueUrl"),
         "oldest_message": ask("CloudWatch", oldest_message, stack),
         "line": ask("CloudWatch", line_of, stack),
@@ -105,24 +105,24 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
         "alarm_addresses": ask("SNS", addresses_of, stack, alarm_topics),
     }
     if created is None:
-        found |= dict.fromkeys(_OF_STACK)
+        parts |= dict.fromkeys(_OF_STACK)
         unknown = ", ".join(_OF_STACK).replace("_", " ")
         questions.refused[0] += f"; unknown are {unknown}"
     problems = [
         *recovery_problems(stack, ask, check=check, is_emulated=is_emulated),
-        *delivery_problems(worker, found["aliases"]),
-        *alarm_problems(found["alarms"] or ()),
-        *address_problems(alarm_topics, found["alarm_addresses"], stack.parameters),
+        *delivery_problems(worker, parts["aliases"]),
+        *alarm_problems(parts["alarms"] or ()),
+        *address_problems(alarm_topics, parts["alarm_addresses"], stack.parameters),
         *questions.refused,
     ]
     return {
         "stack": stack.name,
         "place": place_of(stack),
         "region": stack.region,
-        **found,
+        **parts,
         "problems": problems,
         "refused": bool(questions.refused),
-        "needs_a_person": bool(found["dead_letters"] or problems),
+        "needs_a_person": bool(parts["dead_letters"] or problems),
     }
 
 

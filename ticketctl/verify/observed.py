@@ -61,16 +61,16 @@ class Announcements:
         """The tickets of all numbers."""
         return set().union(*map(ticket_keys, self.numbers.values()))
 
-    def add(self, found: Announcement) -> None:
+    def add(self, announcement: Announcement) -> None:
         """Add a number or a refusal; another fact, or a malformed one, is ignored."""
-        if found.type == ASSIGNED:
-            if found.replayed:
-                self.replayed.add(found.key)
-            if found.event not in self.numbers[found.key]:
-                self.numbers[found.key].append(found.event)
-        elif found.type == REFUSED:
+        if announcement.type == ASSIGNED:
+            if announcement.replayed:
+                self.replayed.add(announcement.key)
+            if announcement.event not in self.numbers[announcement.key]:
+                self.numbers[announcement.key].append(announcement.event)
+        elif announcement.type == REFUSED:
             try:
-                refused = TicketRefused.model_validate(found.event).data
+                refused = TicketRefused.model_validate(announcement.event).data
             except ValidationError:
                 return
             self.refusals[refused.message_id].add(refused)
@@ -94,13 +94,13 @@ class Project:
     def read(cls, stack: StackAccess, audit: ProjectAudit) -> "Project":
         """Read the tickets of a project that was audited; it may rightly have none."""
         tickets = tickets_above(stack, audit.project_id, 0)
-        found = (
+        findings = (
             finding
             for finding in audit.findings
             if finding.kind is not FindingKind.NO_TICKETS
         )
         fields = {ticket.number: ticket.fields for ticket in tickets}
-        return cls(replace(audit, findings=tuple(found)), fields)
+        return cls(replace(audit, findings=tuple(findings)), fields)
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,8 @@ class Run:
         news = False
         for message in take(self.stack, self.queue_url, wait_seconds):
             self.on_message(message)
-            found = read_announcement(message)
-            news |= found is not None and self._note(found)
+            announcement = read_announcement(message)
+            news |= announcement is not None and self._note(announcement)
         return news
 
     def _send(self, bodies: Sequence[str], *, is_repeat: bool = False) -> None:
@@ -117,16 +117,18 @@ class Run:
         self.dead_letters |= dead_letters
         return bool(dead_letters)
 
-    def _note(self, found: Announcement) -> bool:
+    def _note(self, announcement: Announcement) -> bool:
         """Keep an announcement of these messages' projects; return whether it is."""
-        key = found.key
+        key = announcement.key
         if key.project_id not in self._projects:
             return False
-        is_first = found.type == ASSIGNED and key not in self.announcements.numbers
-        if is_first and not found.replayed and key in self._sent_at:
+        is_first = (
+            announcement.type == ASSIGNED and key not in self.announcements.numbers
+        )
+        if is_first and not announcement.replayed and key in self._sent_at:
             self.seconds.append(self.clock() - self._sent_at[key])
-        self.replays += found.replayed
-        self.announcements.add(found)
+        self.replays += announcement.replayed
+        self.announcements.add(announcement)
         return True
 
 
@@ -137,7 +139,7 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
     the next one.
     """
     receiver = Receiver(sqs, queue_url)
-    found: dict[str, Received] = {}
+    parked: dict[str, Received] = {}
     try:
         for messages in receiver.receive_all(
             _LOOK_SECONDS, wait_seconds=0, most_empty=1
@@ -149,7 +151,7 @@ def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Recei
                 if dead_letter.source in sent
             }
             receiver.delete([dead_letter.message_id for dead_letter in own.values()])
-            found |= own
+            parked |= own
     finally:
         receiver.give_back()
-    return found
+    return parked

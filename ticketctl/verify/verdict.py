@@ -147,9 +147,9 @@ class _Judging:
                     yield f"dead letter of no message that was sent: {body}"
                     continue
                 expected, shown = self._error_of(sent[source]), _shown(sent[source])
-                found = letter.attributes.get(ERROR_TYPE, "no reason")
-                if found != expected:
-                    yield f"dead letter with {found} for {expected}: {shown}"
+                error_type = letter.attributes.get(ERROR_TYPE, "no reason")
+                if error_type != expected:
+                    yield f"dead letter with {error_type} for {expected}: {shown}"
                 if letter.body != sent[source].body:
                     yield f"dead letter with another body: {shown}"
 
@@ -157,13 +157,13 @@ class _Judging:
         for message in self.observed.sent:
             expected, shown = self._error_of(message), _shown(message)
             for refused in self.refusals.get(message.message_id, ()):
-                found = refused.error_type
+                error_type = refused.error_type
                 if (refused.project_id, refused.idempotency_key) != message.key:
                     yield f"refused under another key: {shown}"
-                elif found == _FULL:
+                elif error_type == _FULL:
                     yield from self._wrong_at_cap(message)
-                elif found != expected:
-                    yield f"refused with {found} for {expected}: {shown}"
+                elif error_type != expected:
+                    yield f"refused with {error_type} for {expected}: {shown}"
 
     def _wrong_at_cap(self, message: Sent) -> Iterator[str]:
         """Say why the message could have a number below its cap, or has one."""

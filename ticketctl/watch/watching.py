@@ -38,19 +38,19 @@ class Screen:
     def show(self, messages: Iterable[Received]) -> None:
         """Print messages, up to the number of lines."""
         for message in messages:
-            found = read_announcement(message)
-            project_id = found.data.get("project_id") if found else None
+            announcement = read_announcement(message)
+            project_id = announcement.data.get("project_id") if announcement else None
             if not self.projects or project_id in self.projects:
-                self._print(message, found)
+                self._print(message, announcement)
                 self.left -= 1
             if not self.left:
                 return
 
-    def _print(self, message: Received, found: Announcement | None) -> None:
+    def _print(self, message: Received, announcement: Announcement | None) -> None:
         if not self.as_json:
             console().print(line_of(message))
-        elif found:
-            print_json_line(found.event | {"replayed": found.replayed})
+        elif announcement:
+            print_json_line(announcement.event | {"replayed": announcement.replayed})
         else:
             print_json_line({"not_an_announcement": message.body})
 
@@ -166,8 +166,8 @@ def remove_leftovers(stack: StackAccess, now: float) -> None:
 
 def _is_old(stack: StackAccess, queue_name: str, now: float) -> bool:
     ours = re.escape(name_start(stack)) + r"(\d{10})-[0-9a-f]{8}(\.fifo)?"
-    found = re.fullmatch(ours, queue_name)
-    return found is not None and int(found[1]) + MAX_AGE_SECONDS < now
+    match = re.fullmatch(ours, queue_name)
+    return match is not None and int(match[1]) + MAX_AGE_SECONDS < now
 
 
 def _unsubscribe(stack: StackAccess, subscription_arn: str) -> None:

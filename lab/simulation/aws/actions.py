@@ -41,35 +41,35 @@ def actions_of(request: Mapping[str, Any], tables: Tables) -> Sequence[Action]:
     members = request["TransactItems"]
     if not 1 <= len(members) <= MAX_ACTIONS:
         raise validation(f"1 to {MAX_ACTIONS} actions are allowed")
-    found = _actions(members, tables)
-    if len({action.address for action in found}) < len(found):
+    actions = _actions(members, tables)
+    if len({action.address for action in actions}) < len(actions):
         raise validation(
             "Transaction request cannot include multiple operations on one item"
         )
-    sizes = [size_of(action.item) for action in found if action.item]
+    sizes = [size_of(action.item) for action in actions if action.item]
     if max(sizes, default=0) > MAX_ITEM_BYTES:
         raise validation("Item size has exceeded the maximum allowed size")
     if sum(sizes) > MAX_TRANSACTION_BYTES:
         raise validation("the items exceed 4 MB in all")
-    return found
+    return actions
 
 
 def _actions(members: Sequence[Mapping[str, Any]], tables: Tables) -> Sequence[Action]:
     """Return the actions; a key that does not match the schema is a reason."""
-    found: list[Action] = []
+    actions: list[Action] = []
     reasons: list[Reason] = []
     for member in members:
         ((kind, request),) = member.items()
         assert kind in {"Put", "ConditionCheck"}, kind
         try:
             item = request.get("Item")
-            found.append(Action(request, tables.address(request), item))
+            actions.append(Action(request, tables.address(request), item))
             reasons.append({"Code": NONE})
         except KeyMismatchError as error:
             reasons.append({"Code": "ValidationError", "Message": error.message})
-    if len(found) < len(members):
+    if len(actions) < len(members):
         raise cancelled(reasons)
-    return found
+    return actions
 
 
 def cancelled(reasons: Sequence[Reason]) -> ServiceError:

@@ -126,10 +126,10 @@ class Chains:
         date = ticket["assigned_at"]
         if not DATE.fullmatch(date):
             broken(Invariant.DATE, f"{_name(ticket)} has the date {date}")
-        found = {*VERIFIER["problems"](ticket, before)}
-        if CHAIN_PROBLEMS & found:
+        problems = {*VERIFIER["problems"](ticket, before)}
+        if CHAIN_PROBLEMS & problems:
             broken(Invariant.CHAIN, f"the chain of {_name(ticket)} does not fit")
-        if DATE_PROBLEM not in found:
+        if DATE_PROBLEM not in problems:
             return False
         last = datetime.fromisoformat(before["assigned_at"])
         distance = last - datetime.fromisoformat(date)

@@ -164,8 +164,8 @@ def keyed_by_message_id(environment: ExecutionEnvironment) -> Handler:
         keys = [{"id": {"S": message_id}} for message_id in key_ids]
         answer = dynamodb.batch_get_item(RequestItems={KEYS: lookup | {"Keys": keys}})
         items = answer["Responses"].get(KEYS, ())
-        found = [{**item, **key_ids[item["id"]["S"]]} for item in items]
-        return answer | {"Responses": {KEYS: found}}
+        records = [{**item, **key_ids[item["id"]["S"]]} for item in items]
+        return answer | {"Responses": {KEYS: records}}
 
     client = with_puts(dynamodb, change)
     keyed = AlteredClient(client, batch_get_item=batch_get_item)

@@ -35,17 +35,17 @@ def diagram() -> str:
 def _history() -> History:
     """Return the first history with one conflict and one collision."""
     for seed in count(1):
-        found = World(SCENARIO, Choices(seed)).run().history
-        refusals = found.refusals()
+        history = World(SCENARIO, Choices(seed)).run().history
+        refusals = history.refusals()
         if refusals["TransactionConflict"] == refusals["ConditionalCheckFailed"] == 1:
             break
-    return found
+    return history
 
 
-def _steps(found: History) -> Iterator[str]:
+def _steps(history: History) -> Iterator[str]:
     """Yield the steps of a history that the diagram shows."""
     numbers: dict[str, int] = {}
-    for time, actor, call, detail in found.events:
+    for time, actor, call, detail in history.events:
         worker, at = actor.partition(".")[0], f"{1000 * time:.0f} ms"
         if call == "< query":
             last = detail["Items"][0]["number"]["N"] if detail["Items"] else "none yet"

@@ -113,9 +113,9 @@ class DynamoDBTicketStore:
             reasons = {*map(reason_of, cancellation.get("CancellationReasons", ()))}
             raise kind_of(reasons)(f"{action}: {code_of(error)}") from error
         return {
-            key: assignment(found["Item"])
-            for key, found in zip(keys, responses, strict=True)
-            if found.get("Item")
+            key: assignment(response["Item"])
+            for key, response in zip(keys, responses, strict=True)
+            if response.get("Item")
         }
 
     def write_block(self, block: Block) -> Committed | Cancelled | BlockInvalid:

@@ -44,17 +44,17 @@ FORBIDDEN_CHARACTERS: Final = re.compile(
 
 
 def _allowed(text: str) -> str:
-    if found := FORBIDDEN_CHARACTERS.search(text):
-        problem = f"character U+{ord(found[0]):04X} is not allowed"
+    if match := FORBIDDEN_CHARACTERS.search(text):
+        problem = f"character U+{ord(match[0]):04X} is not allowed"
         raise PydanticCustomError(_PATTERN, problem)
     return text
 
 
 def _one_line(text: str) -> str:
-    if found := re.search(NOT_ONE_LINE["pattern"], text):
+    if match := re.search(NOT_ONE_LINE["pattern"], text):
         problem = "must be one line that is not blank"
         if text.strip():
-            problem = f"character U+{ord(found[0]):04X} is not allowed in one line"
+            problem = f"character U+{ord(match[0]):04X} is not allowed in one line"
         raise PydanticCustomError(_PATTERN, problem)
     return text
 

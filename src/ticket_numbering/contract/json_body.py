@@ -132,10 +132,12 @@ def shown(name: str) -> str:
 
 def problems(error: ValidationError) -> str:
     """Name the fields and their faults, without repeating their values."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    first = found[:MAX_REPORTED_PROBLEMS]
+    problems = error.errors(
+        include_url=False, include_context=False, include_input=False
+    )
+    first = problems[:MAX_REPORTED_PROBLEMS]
     listed = [f"{_place(problem['loc'])}: {problem['msg']}" for problem in first]
-    more = len(found) - len(listed)
+    more = len(problems) - len(listed)
     return "; ".join(listed) + (f"; and {more} more" if more else "")
 
 
@@ -146,10 +148,12 @@ def fault_of(error: ValidationError, known: Collection[str]) -> tuple[str, Reaso
         error: The problems of a body, at least one.
         known: The fields of the contract; one that it does not know is the body.
     """
-    found = error.errors(include_url=False, include_context=False, include_input=False)
+    problems = error.errors(
+        include_url=False, include_context=False, include_input=False
+    )
     faults = [
         (str(problem["loc"][0]) if problem["loc"] else "body", problem["type"])
-        for problem in found
+        for problem in problems
     ]
     field = next((name for name, _ in faults if name in known), "body")
     reasons = {_reason(kind) for name, kind in faults if field in {name, "body"}}

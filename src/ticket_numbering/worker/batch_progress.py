@@ -192,15 +192,15 @@ def with_retries(
     not announced; a refusal takes no number, so no later message overtakes it.
     """
     failed_groups: set[str | None] = set()
-    found: list[Result] = []
+    retried: list[Result] = []
     for result in results:
         record, error = result.record, _unannounced(result, failures)
         if record.is_fifo and record.group_id in failed_groups:
             error = NotAttemptedError("an earlier message of the group failed")
         elif isinstance(result, Retry) or (error and isinstance(result, Numbered)):
             failed_groups.add(record.group_id)
-        found.append(retry(result, error) if error else result)
-    return found
+        retried.append(retry(result, error) if error else result)
+    return retried
 
 
 def _unannounced(result: Result, failures: Mapping[str, Exception]) -> Exception | None:

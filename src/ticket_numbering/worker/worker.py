@@ -115,15 +115,15 @@ class Worker:
         recorded: dict[RequestKey, Assignment | Exception] = {}
         while keys and time_left() >= left_for_others:
             some, keys = keys[:MAX_KEYS_PER_READ], keys[MAX_KEYS_PER_READ:]
-            found = caught(partial(self.allocator.store.read_keys, some))
-            if isinstance(found, Exception):
+            records = caught(partial(self.allocator.store.read_keys, some))
+            if isinstance(records, Exception):
                 # Only a bug's stack trace is wanted.
-                bug = None if isinstance(found, TransientError) else found
-                line = {"error_type": type(found).__name__, "error": str(found)}
+                bug = None if isinstance(records, TransientError) else records
+                line = {"error_type": type(records).__name__, "error": str(records)}
                 message = "lookup of redelivered requests failed"
                 logger.warning(message, extra=line, exc_info=bug)
                 break
-            recorded |= found
+            recorded |= records
         return recorded
 
     def _allocate(self, batch: BatchProgress) -> None:
