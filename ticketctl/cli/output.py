@@ -64,17 +64,21 @@ def print_note(line: str) -> None:
 
 
 @contextmanager
-def said_if_cut(so_far: Callable[[], str]) -> Iterator[None]:
-    """Say how far the output came, if the block ends before its end.
+def note_if_interrupted(
+    note: str | Callable[[], str],
+    *,
+    by: tuple[type[BaseException], ...] = (BaseException,),
+) -> Iterator[None]:
+    """Print how far the block came, if it ends before its end.
 
-    By Ctrl-C, a closed terminal, a full disk, a reader that is gone, or AWS: what is
-    there then looks like the whole. Nothing is said if there is no text.
+    By Ctrl-C, a closed terminal, a full disk, a reader that is gone, or AWS; or only by
+    these kinds of errors. Nothing is printed if there is no text.
     """
     try:
         yield
-    except BaseException:
-        if text := so_far():
-            print_note(f"NOT WHOLE: {text}")
+    except by:
+        if text := note if isinstance(note, str) else note():
+            print_note(text)
         raise
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.output import counted, print_note, said_if_cut
+from ticketctl.cli.output import counted, note_if_interrupted, print_note
 from ticketctl.commands.application import LOCAL, command
 from ticketctl.commands.options import Save
 
@@ -89,7 +89,9 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
     conversion = Conversion(Rules(project, date_format, zone, fit, keys), problems)
     with (
         writing(save) as write,
-        said_if_cut(lambda: so_far(save, counted(count, "line")) if count else ""),
+        note_if_interrupted(
+            lambda: so_far(save, counted(count, "line")) if count else ""
+        ),
         open_rows(file, mapped(columns or ()), encoding, conversion.changes) as rows,
     ):
         for line in conversion.lines(rows):

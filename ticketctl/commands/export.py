@@ -9,9 +9,9 @@ from ticketctl.cli.errors import NotThereError, Status
 from ticketctl.cli.output import (
     console,
     counted,
+    note_if_interrupted,
     print_note,
     program,
-    said_if_cut,
     spinner,
 )
 from ticketctl.commands.application import TICKETS, command, stack_of
@@ -80,7 +80,7 @@ def export(  # noqa: PLR0913 - one parameter for each option.
     is_on_screen = console().is_terminal and not save  # The lines themselves show it.
     with (
         writing(save) as write,
-        said_if_cut(lambda: so_far(save, counted(tickets.items, "item"))),
+        note_if_interrupted(lambda: so_far(save, counted(tickets.items, "item"))),
         nullcontext() if is_on_screen else spinner("exporting") as show,
         AuditDatabase({}) as numbers,
     ):

@@ -6,7 +6,7 @@ import typer
 
 from ticket_numbering.contract.values import MAX_NUMBER
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, print_note, sanitized
+from ticketctl.cli.output import console, note_if_interrupted, print_note, sanitized
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import SEQUENCES, command, stack_of
 from ticketctl.commands.options import Project, TicketKey, Yes
@@ -50,11 +50,9 @@ def seed(
     if before < last:
         confirm(question, yes=yes)
     target = Seed(stack, project, last, caller_arn(stack), reason)
-    try:
+    in_part = f"{project} may be seeded in part: run it again"
+    with note_if_interrupted(in_part, by=(*AWS_ERRORS, KeyboardInterrupt)):
         seeded = target.apply()
-    except (*AWS_ERRORS, KeyboardInterrupt):
-        print_note(f"{project} may be seeded in part: run it again")
-        raise
     done = "was seeded already" if seeded.was_already else "is seeded"
     console().print(f"{project} {done} up to {last}, and goes on with {seeded.next}")
     if seeded.given_within:
@@ -180,17 +178,13 @@ def _mark(
         f"{MARKS[status].capitalize()} it for ever?",
         yes=yes,
     )
-    try:
+    unknown = f"{ticket_key} may be {status}, and not announced; run it again"
+    with note_if_interrupted(unknown, by=(*AWS_ERRORS, KeyboardInterrupt)):
         marked = marking.apply(ticket)
-    except (*AWS_ERRORS, KeyboardInterrupt):
-        print_note(f"{ticket_key} may be {status}, and not announced; run it again")
-        raise
     for problem in marked.remarks:
         print_note(problem)
-    try:
+    unannounced = f"{ticket_key} is {status}, perhaps not announced; run it again"
+    with note_if_interrupted(unannounced):
         marking.announce(marked, Announcer(stack))
-    except BaseException:  # Ctrl-C as well.
-        print_note(f"{ticket_key} is {status}, perhaps not announced; run it again")
-        raise
     was = f"was {status} already; announced again"
     console().print(f"{ticket_key} {was if marked.was_already else f'is {status}'}")

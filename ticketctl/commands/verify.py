@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import counted, print_json, print_note
+from ticketctl.cli.output import counted, note_if_interrupted, print_json, print_note
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands.application import OPERATIONS, command, stack_of
 from ticketctl.commands.options import Json, Yes
@@ -69,23 +69,20 @@ def verify(
         yes=yes,
     )
     first, *others = messages.first
-    with temporary_queue(stack) as queue_url:
+    strays = (
+        f"dead letters of {project} may come to the dead-letter "
+        "queue, one of another project and one that is not JSON too; see: "
+        "ticketctl dead-letters list"
+    )
+    with temporary_queue(stack) as queue_url, note_if_interrupted(strays):
         run = Run(stack, queue_url)
-        try:
-            print_note("sending a ticket again and again until it is announced")
-            if run.probe(first, timeout):
-                tickets = counted(count, "ticket")
-                print_note(f"sending {tickets} of {project}, and requests to refuse")
-                verdict = run.follow(replace(messages, first=others), timeout)
-            else:
-                verdict = run.verdict()
-        except BaseException:  # Ctrl-C as well.
-            print_note(
-                f"dead letters of {project} may come to the dead-letter "
-                "queue, one of another project and one that is not JSON too; see: "
-                "ticketctl dead-letters list"
-            )
-            raise
+        print_note("sending a ticket again and again until it is announced")
+        if run.probe(first, timeout):
+            tickets = counted(count, "ticket")
+            print_note(f"sending {tickets} of {project}, and requests to refuse")
+            verdict = run.follow(replace(messages, first=others), timeout)
+        else:
+            verdict = run.verdict()
     if as_json:
         print_json({"project_id": project, **run_json(run, verdict)})
     else:

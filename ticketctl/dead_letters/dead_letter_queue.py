@@ -17,7 +17,7 @@ from ticketctl.aws.aws_errors import AWS_ERRORS, explained
 from ticketctl.aws.queues import MAX_ENTRIES, Receiver, message_counts
 from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import counted, print_note
+from ticketctl.cli.output import counted, note_if_interrupted
 from ticketctl.dead_letters.dead_letter import DeadLetter
 
 VISIBILITY_SECONDS: Final = 60
@@ -125,14 +125,15 @@ def delete_dead_letters(
         CloudError: Some were not received again, or not deleted.
     """
     waiting = {dead_letter.message_id: dead_letter for dead_letter in dead_letters}
-    try:
+
+    def so_far() -> str:
+        done = len(dead_letters) - len(waiting)
+        return f"done: {done}; still dead letters: {len(waiting)}"
+
+    with note_if_interrupted(so_far):
         # A round ends before its first message is visible again.
         while waiting and _delete_round(stack, waiting, before):
             pass
-    except BaseException:
-        done = len(dead_letters) - len(waiting)
-        print_note(f"done: {done}; still dead letters: {len(waiting)}")
-        raise
     if waiting:
         raise CloudError(
             f"{len(waiting)} of {counted(len(dead_letters), 'dead letter')} did not "

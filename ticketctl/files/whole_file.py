@@ -53,8 +53,8 @@ def writing(save: Path | None) -> Iterator[Callable[[Any], object]]:
 
 
 def so_far(save: Path | None, printed: str) -> str:
-    """Return how far the output came, where it ended before its end."""
-    return f"{save} is not written" if save else printed
+    """Return how far the output came, which else looks like the whole."""
+    return f"NOT WHOLE: {f'{save} is not written' if save else printed}"
 
 
 def _reject_taken(path: Path) -> None:

@@ -24,7 +24,7 @@ from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import BusyError, InputError
-from ticketctl.cli.output import print_note, with_progress
+from ticketctl.cli.output import note_if_interrupted, print_note, with_progress
 from ticketctl.files.lines import Problems
 from ticketctl.importing.judging import ALREADY, UNRECORDED, Judge
 from ticketctl.importing.lines import ExternalTicket
@@ -35,6 +35,8 @@ from ticketctl.sequences.seeding import Seed, Seeded
 _IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64
 """Tickets after which Ctrl-C takes effect, at the latest."""
+
+_UNFINISHED: Final = "not all is imported; run it again, and it goes on"
 
 WRITTEN: Final = "written"
 REFUSED: Final = "refused"
@@ -62,7 +64,7 @@ class Import:
         counts: Counter[str] = Counter()
         refused = Problems(file)
         due = [planned for planned in judged if planned.is_due]
-        try:
+        with note_if_interrupted(_UNFINISHED):
             results = self._write_due(due, self._seed_all(judged))
             with with_progress(results, "importing", len(due)) as written:
                 for planned, result in written:
@@ -71,9 +73,6 @@ class Import:
                     if is_refused:
                         ticket = planned.ticket
                         refused.add(ticket.line, f"{ticket.ticket_key}: {result}")
-        except BaseException:  # Ctrl-C as well.
-            print_note("not all is imported; run it again, and it goes on")
-            raise
         refused.end()
         return counts
 

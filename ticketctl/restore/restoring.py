@@ -4,12 +4,18 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import Final
 
 from ticket_numbering.contract.events import ticket_key
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.worker_state import restoring, worker_state
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import print_note, program, with_progress
+from ticketctl.cli.output import (
+    note_if_interrupted,
+    print_note,
+    program,
+    with_progress,
+)
 from ticketctl.files.lines import Problems
 from ticketctl.ledger.item import Ticket
 from ticketctl.restore.database import WAITS, Database
@@ -20,6 +26,8 @@ from ticketctl.restore.planning import OTHER, Outline, Planner
 from ticketctl.restore.reading import Saved
 from ticketctl.restore.verdicts import Verdicts, is_over
 from ticketctl.restore.writing import BACK, THERE, Writer, Written
+
+_UNFINISHED: Final = "not all is back: do not start the worker, and run it again"
 
 
 @dataclass
@@ -108,7 +116,7 @@ class Restore:
         counts, problems = Counter[str](), Problems(self.file.name)
         end = End(self.stack, self.database, self.terms)
         writer = Writer(self.stack, self.database, self.planner, self.file, self.terms)
-        try:
+        with note_if_interrupted(_UNFINISHED):
             for outline in self.outlines:
                 project_id = outline.project_id
                 if not (due := self.database.counts(project_id)["due"]):
@@ -121,9 +129,6 @@ class Restore:
                 with with_progress(writer.write(outline), text, due) as written:
                     for planned in written:
                         self._count(project_id, planned, counts, problems)
-        except BaseException:  # Ctrl-C as well.
-            print_note("not all is back: do not start the worker, and run it again")
-            raise
         problems.end()
         self.refused += problems.number
         return counts

@@ -17,6 +17,7 @@ from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import (
     console,
+    note_if_interrupted,
     print_json_line,
     print_note,
     sanitized,
@@ -54,18 +55,17 @@ class Delivery:
 
     def _wait(self, timeout: float) -> None:
         answered, number = 0, len({ticket.key for ticket in self.awaited})
-        try:
+        same = "command" if self.is_file else "request, with its --key,"
+        safely = f"the same {same} goes on safely"
+        with note_if_interrupted(
+            lambda: f"answered: {answered} of {number}; {safely}",
+            by=(KeyboardInterrupt,),
+        ):
             for answer in wait_for_numbers(
                 self.stack, self.awaited, timeout, time.monotonic, time.sleep
             ):
                 self._print_answer(answer)
                 answered += 1
-        except KeyboardInterrupt:
-            same = "command" if self.is_file else "request, with its --key,"
-            print_note(
-                f"answered: {answered} of {number}; the same {same} goes on safely"
-            )
-            raise
 
     def _send(self, requests: Iterable[Request], number: int) -> None:
         sender = Sender(

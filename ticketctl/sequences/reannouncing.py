@@ -23,7 +23,13 @@ from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
 from ticketctl.aws.tickets import tickets_above
-from ticketctl.cli.output import console, print_note, program, with_progress
+from ticketctl.cli.output import (
+    console,
+    note_if_interrupted,
+    print_note,
+    program,
+    with_progress,
+)
 from ticketctl.ledger.chain import chain_problem
 from ticketctl.ledger.findings import FindingKind
 from ticketctl.ledger.item import Item, Malformed, Reserved, Ticket
@@ -73,20 +79,16 @@ class Reannouncement:
         """Publish the events, or count them without an announcer; print the counts."""
         size, until = announcer.batch_size if announcer else 1, "nothing; run it again"
         total = self.last - self.first + 1
-        with with_progress(self.tickets(), "announcing", total) as tickets:
+        so_far = note_if_interrupted(lambda: f"announced: {until}" if announcer else "")
+        with with_progress(self.tickets(), "announcing", total) as tickets, so_far:
             due = (pair for pair in tickets if self._is_due(pair[0]))
-            try:
-                while batch := [*islice(due, size)]:
-                    again = partial(self._as_they_stand, batch)
-                    out = announcer.publish(again) if announcer else self._events(batch)
-                    for envelope in out:
-                        event_id, kind = envelope.event.id, type(envelope.event)
-                        until = f"up to {event_id}; go on with that number as --from"
-                        self.counts[kind.__name__] += 1
-            except BaseException:  # Ctrl-C as well.
-                if announcer:
-                    print_note(f"announced: {until}")
-                raise
+            while batch := [*islice(due, size)]:
+                again = partial(self._as_they_stand, batch)
+                out = announcer.publish(again) if announcer else self._events(batch)
+                for envelope in out:
+                    event_id, kind = envelope.event.id, type(envelope.event)
+                    until = f"up to {event_id}; go on with that number as --from"
+                    self.counts[kind.__name__] += 1
         verb = "announced" if announcer else "to announce"
         events, left_out = self._listed(_EVENTS), self._listed(_LEFT_OUT)
         console().print(f"{verb}: {events}; no event: {left_out}")

@@ -23,7 +23,7 @@ from ticketctl.aws.worker_state import (
     worker_state,
 )
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, counted, print_note
+from ticketctl.cli.output import console, counted, note_if_interrupted, print_note
 
 TAG: Final = "ticketctl:stopped"
 _EVERY_SECONDS: Final = 5.0
@@ -48,7 +48,13 @@ class Switch:
     def stop(self) -> None:
         """Disable all mappings, and wait until nothing of the worker runs."""
         sources: Sequence[Source] = ()
-        try:
+
+        def so_far() -> str:
+            disabled = sum(source.state == DISABLED for source in sources)
+            far = f"{disabled} of {counted(len(sources), 'mapping')} disabled"
+            return f"the worker is not stopped: {far}; run it again, and it goes on"
+
+        with note_if_interrupted(so_far):
             while not (state := self._state()).is_stopped:
                 sources = state.sources
                 for source in sources:
@@ -57,13 +63,6 @@ class Switch:
                         self._switch(source, on=False)
                 self._say("; ".join(state.obstacles()))
                 self.sleep(_EVERY_SECONDS)
-        except BaseException:  # Ctrl-C as well.
-            disabled = sum(source.state == DISABLED for source in sources)
-            far = f"{disabled} of {counted(len(sources), 'mapping')} disabled"
-            print_note(
-                f"the worker is not stopped: {far}; run it again, and it goes on"
-            )
-            raise
         names = ", ".join(source.queue_name for source in state.sources)
         of = f": {counted(len(state.sources), 'mapping')}, of {names}" if names else ""
         console().print(f"the worker is stopped{of}", markup=False)
@@ -79,14 +78,15 @@ class Switch:
             raise InputError(_UNFINISHED)
         own = [source for source in sources if TAG in tags[source.id]]
         started: list[Source] = []
-        try:
+
+        def so_far() -> str:
+            far = f"{len(started)} of {counted(len(own), 'mapping')}"
+            return f"started: {far}; run it again, and it goes on"
+
+        with note_if_interrupted(so_far):
             for source in self._enabled([mapping.id for mapping in own]):
                 started.append(source)
                 console().print(f"started: the mapping of {source.queue_name}")
-        except BaseException:  # Ctrl-C as well.
-            far = f"{len(started)} of {counted(len(own), 'mapping')}"
-            print_note(f"started: {far}; run it again, and it goes on")
-            raise
         left = [source for source in self._state().sources if source.state in _OFF]
         for source in left:
             print_note(
