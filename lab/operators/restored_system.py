@@ -206,10 +206,7 @@ class RestoredSystem:
             restore = Restore(stack, database, saved, terms, is_part=is_part)
             restore.planner = Planner(database, self.verdicts(terms))
             restore.plan()
-            is_open = any(
-                database.is_open(outline.project_id) for outline in restore.outlines
-            )
-            ended.is_refused = is_open and self.is_running
+            ended.is_refused = self.is_running and bool(restore.hazard)
             if not (ended.is_refused or restore.is_empty):
                 restore.run()
             ended.commands = [*commands(restore)]

@@ -57,10 +57,10 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
     system, without its hash, and is counted.
 
     A file that lacks its last line is refused, and so is a project of another history.
-    The worker must be stopped where a ticket or a key has no record: a repeat of its
-    request would get a second number meanwhile. Run an interrupted restore again to
-    continue it. Ends with status 1 if something is refused, or is to be done by a
-    command that it prints.
+    The worker must be stopped where a ticket or a key has no record, or a project's
+    last numbers are missing: a request would get a wrong number meanwhile. Run an
+    interrupted restore again to continue it. Ends with status 1 if something is
+    refused, or is to be done by a command that it prints.
     """
     from ticketctl.audit.heads import read_heads
     from ticketctl.aws.items import timestamp_now

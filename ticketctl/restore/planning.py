@@ -195,13 +195,33 @@ class Planner:
                 for dead_letter in kept
                 if database.record(dead_letter.key) is None
             ],
-            frozenset(database.of_key(key) - {number}) if key else frozenset(),
+            self._rival(slot),
             outline.is_whole,
         )
         deed = self.verdicts.deed(known)
         if deed.form is Form.NONE or is_next or above is None:
             return deed
         return replace(deed, reserves=self._reserves(slot, deed, above))
+
+    def _rival(self, slot: Slot) -> int:
+        """Return the number of a ticket that keeps a key's record from the slot's.
+
+        Of two tickets of a key the later takes the record, unless it is missing and
+        the other is there; one whose time is over takes none. 0 if there is none.
+        """
+        if not isinstance(slot.own, Ticket):
+            return 0
+        key, is_there = slot.own.key, isinstance(slot.there, Ticket)
+        for number in sorted(self.database.of_key(key) - {slot.number}, reverse=True):
+            if number < slot.number and is_there:
+                return 0
+            other = self.database.slot(key.project_id, number)
+            items = [other.there, other.own if number > slot.number else None]
+            for item in items:
+                is_of_key = isinstance(item, Ticket) and item.key == key
+                if item and is_of_key and self.verdicts.record_of(item):
+                    return number
+        return 0
 
     def _reserves(self, slot: Slot, deed: Deed, above: Item) -> int:
         """Return the end of the seed for which the next number, a free one, is taken.
@@ -307,6 +327,10 @@ def _blamed(
         is_hole = finding.kind in _HOLES and finding.recorded is None
         if is_hole and min(finding.numbers) > last:
             continue
+        if finding.kind is FindingKind.DUPLICATE and not any(
+            deeds[number].form for number in finding.numbers if number in deeds
+        ):
+            continue  # Both are there, and a record says which of them counts.
         for first, end in ranges_of(finding):
             within = [number for number in due if first <= number <= end]
             around = [number for number in due if first - 1 <= number <= end + 1]

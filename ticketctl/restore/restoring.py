@@ -92,22 +92,30 @@ class Restore:
             self.database.counts(outline.project_id)["due"] for outline in self.outlines
         )
 
+    @property
+    def hazard(self) -> str:
+        """Why a worker that runs could give a wrong number; "" if it could not."""
+        if any(self.database.is_open(outline.project_id) for outline in self.outlines):
+            return (
+                "a ticket or a key has no record, so a repeat of its request would get "
+                "a second number"
+            )
+        if any(outline.end for outline in self.outlines):
+            return "a new request would get one of a project's last numbers"
+        return ""
+
     def stopped(self) -> AbstractContextManager[None]:
-        """Return what keeps the worker stopped, if it could give a second number.
+        """Return what keeps the worker stopped, if it could give a wrong number.
 
         Raises:
             InputError: It is not stopped.
         """
-        if not any(
-            self.database.is_open(outline.project_id) for outline in self.outlines
-        ):
+        if not (hazard := self.hazard):
             return nullcontext()
         state = worker_state(self.stack)
-        if obstacles := [*state.obstacles()]:
+        if obstacles := "; ".join(state.obstacles()):
             raise InputError(
-                "a ticket or a key has no record, so a repeat of its request would get "
-                f"a second number: stop the worker first: {program} stop "
-                f"({'; '.join(obstacles)})"
+                f"{hazard}: stop the worker first: {program} stop ({obstacles})"
             )
         return restoring(self.stack, state.sources)
 

@@ -55,8 +55,8 @@ class Candidate:
     """The file's records that name it, which no ticket of the file explains."""
     lost_records: Sequence[KeyRecord]
     """Those of them whose keys have no record in the tables."""
-    others: frozenset[int]
-    """Other numbers of its key."""
+    rival: int
+    """The number of another ticket that keeps the key's record from it; 0 without."""
     is_whole: bool
     """Whether the tables have nothing else, so that the file vouches for itself."""
 
@@ -181,8 +181,8 @@ class Verdicts:
     def _unrecorded(self, known: Candidate, own: Ticket) -> Deed:
         """Decide about a missing ticket whose key has no record."""
         deed = self._formed(known, own, is_recorded=False)
-        if deed.why or max(known.others, default=0) > own.number:
-            return deed  # Of two tickets of a key the later one takes the record.
+        if deed.why or known.rival > own.number:
+            return deed
         for kept in known.lost_records:
             if kept.key == own.key:
                 return replace(deed, act=Act.PUT, record=kept.fields)
@@ -247,12 +247,12 @@ class Verdicts:
 
     def _rival(self, known: Candidate, ticket: Ticket) -> Deed | None:
         """Return the refusal of a key without a record that another number has, too."""
-        if not known.others or known.is_whole or self.record_of(ticket) is None:
+        rival, is_unbound = known.rival, self.record_of(ticket) is None
+        if not rival or known.is_whole or is_unbound:
             return None
-        later = max(known.others)
-        if later > ticket.number:
-            return _taken(ticket, later)
-        key = ticket_key(ticket.project_id, later)
+        if rival > ticket.number:
+            return _taken(ticket, rival)
+        key = ticket_key(ticket.project_id, rival)
         return refused(f"{key} has the same idempotency_key; see: {program} audit")
 
     def record_of(self, ticket: Item) -> dict[str, Any] | None:

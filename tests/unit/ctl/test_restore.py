@@ -514,8 +514,26 @@ class TestKeysOfTwo:
         assert elsewhere.records()["key-3"]["number"] == 12
         assert elsewhere.tickets() == history.stage.tickets()
 
-    def test_older_ticket_is_back_when_its_key_was_used_again_after_its_time(
-        self, stage: Stage
+    @pytest.mark.parametrize("lost", [(), (3, 12)], ids=["none", "both"])
+    def test_later_ticket_takes_the_record_when_the_tables_have_others(
+        self, history: History, lost: Sequence[int]
+    ) -> None:
+        """The other is named: with it an audit would find two tickets of one key."""
+        bare = {"chain": None, "salt": None}
+        history.stage.change("PROJ", 12, idempotency_key="key-3", **bare)
+        history.lose(3, 12, tables=("keys",))
+        Path(history.saved).write_text(history.stage.call("export").out)
+        history.lose(*lost)
+
+        ended = history.stage.call("restore", history.saved)
+
+        assert ended.status == Status.PROBLEM
+        assert "PROJ-3: its idempotency_key is that of PROJ-12" in ended.err
+        assert history.stage.records()["key-3"]["number"] == 12
+
+    @pytest.mark.parametrize("lost", [(2,), (4, "key-4")], ids=["older", "later"])
+    def test_ticket_is_back_when_its_key_was_used_again_after_its_time(
+        self, stage: Stage, lost: Sequence[int | str]
     ) -> None:
         """The next ticket covers its hash, and the record is the later one's."""
         stage.controls.parameters["IdempotencyRetentionDays"] = "40"
@@ -524,19 +542,24 @@ class TestKeysOfTwo:
         for asked, assignment, salt in old.tickets:
             stage.write(serialized(ticket_item(asked, assignment, salt)))
         history = History(stage)
-        again = history.send(4)[4]["data"]["number"]
-        before, records = stage.tickets(), stage.records()
+        again = history.send(4, 6)[4]["data"]["number"]
+        before, named = stage.tickets(), numbers_named(stage)
         file = stage.folder / "again.jsonl"
         file.write_text(stage.call("export").out)
-        stage.lose("PROJ", 2)
+        for place in lost:
+            stage.lose("PROJ", place)
         stage.controls.mapping = "Disabled"
 
         ended = stage.call("restore", str(file))
 
         assert again == len(requests) + 1
         assert ended.status == Status.OK, ended.err
-        assert (stage.tickets(), stage.records()) == (before, records)
+        assert (stage.tickets(), numbers_named(stage)) == (before, named)
         assert not found(stage, retention_days=40)
+
+
+def numbers_named(stage: Stage) -> dict[str, int]:
+    return {key: int(record["number"]) for key, record in stage.records().items()}
 
 
 LAST_FIRST, FIRST_FIRST = slice(None, None, -1), slice(None)

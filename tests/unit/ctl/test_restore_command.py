@@ -308,17 +308,33 @@ class TestOthers:
 class TestWorker:
     """Where a key has no record a running worker would give a second number."""
 
-    @pytest.mark.parametrize("names", [(), ("keys",)], ids=["all", "keys"])
+    @pytest.mark.parametrize(
+        ("lose", "why"),
+        cases(
+            {
+                "all": (empty, "a ticket or a key has no record"),
+                "keys": (
+                    lambda stage: empty(stage, "keys"),
+                    "a ticket or a key has no record",
+                ),
+                "last": (
+                    lambda stage: stage.lose("PROJ", 23),
+                    "a new request would get one of a project's last numbers",
+                ),
+            }
+        ),
+    )
     def test_nothing_is_written_when_the_worker_runs(
-        self, past: Stage, names: tuple[str, ...]
+        self, past: Stage, lose: Callable[[Stage], object], why: str
     ) -> None:
-        empty(past, *names)
+        lose(past)
         before = tables(past)
         past.controls.mapping = "Enabled"
 
         ended = restore(past, "--yes")
 
         assert ended.status == Status.USAGE
+        assert why in ended.err
         assert "ticketctl stop" in ended.err
         assert tables(past) == before
         assert restore(past, "--dry-run").status == Status.OK
@@ -650,13 +666,12 @@ class TestGrounds:
 class TestEnds:
     """The end is reserved first, and no number of the file goes to another request."""
 
-    def test_worker_goes_on_behind_the_end_when_it_runs_meanwhile(
+    def test_worker_goes_on_behind_the_end_when_it_is_started_meanwhile(
         self, past: Stage
     ) -> None:
         before = past.tickets()
         for number_of in (21, 22, 23):
             past.lose("PROJ", number_of)
-        past.controls.mapping = "Enabled"
         given: dict[int, int] = {}
         past.before("transact_write_items", lambda: given.update(send(past, 99, 22)))
 
@@ -695,6 +710,7 @@ class TestEnds:
         self, stage: Stage
     ) -> None:
         """The records of the keys name its numbers, and have kept their hashes."""
+        stage.controls.mapping = "Disabled"
         number(stage, *range(1, 10))
         saved(stage).write_text(stage.call("export").out)
         rewritten(
