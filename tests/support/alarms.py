@@ -26,7 +26,8 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 def metrics_of(alarm: Json) -> Iterator[tuple[Json, str, int]]:
     """Yield each metric of an alarm with its statistic and its period."""
     if "MetricName" in alarm:
-        yield alarm, alarm["Statistic"], alarm["Period"]
+        statistic = alarm.get("Statistic", alarm.get("ExtendedStatistic", ""))
+        yield alarm, statistic, alarm["Period"]
     for query in _stats(alarm).values():
         yield query["Metric"], query["Stat"], query["Period"]
 
