@@ -3,7 +3,17 @@
     python -m tools.release check [TAG]
     python -m tools.release write WHEEL FUNCTION DIRECTORY
 
-Nothing is published.
+1. Set the version in `ticketctl/__init__.py` and `template.yaml`, and give it a heading
+   with its date in `CHANGELOG.md`, below an empty Unreleased.
+2. Add to `docs/schemas/version-1.json`, by hand, what the release adds to the
+   contract, and change nothing else there: the next release is compared with it.
+3. Run `.ci/run`, then `make release`, which checks first that all of these agree.
+4. Tag the commit `v` and the version, and push the tag: `release.yml` makes the same
+   files from it, attests their origin, and keeps them for 90 days: store them elsewhere.
+   `gh attestation verify FILE --repo OWNER/REPOSITORY` shows that it made a file.
+
+Nothing is published. `CodeBucket` and `CodeKey` of the translated template say where
+the zip file is. Whoever changes the files can change `SHA256SUMS` beside them.
 """
 
 import hashlib
