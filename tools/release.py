@@ -9,7 +9,7 @@
    contract, and change nothing else there: the next release is compared with it.
 3. Run `.ci/run`, then `make release`, which checks first that all of these agree.
 4. Tag the commit `v` and the version, and push the tag: `release.yml` makes the same
-   files from it, attests their origin, and keeps them for 90 days: store them elsewhere.
+   files from it, attests their origin, and keeps them for 90 days; store them too.
    `gh attestation verify FILE --repo OWNER/REPOSITORY` shows that it made a file.
 
 Nothing is published. `CodeBucket` and `CodeKey` of the translated template say where
