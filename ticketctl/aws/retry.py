@@ -1,14 +1,17 @@
-"""Retries while other writers are in the way."""
+"""Attempts, and how long to wait between them: one policy for every loop."""
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ticketctl.cli.errors import BusyError
 
 Result = TypeVar("Result")
+
+_MOST_DOUBLINGS: Final = 32
+"""A wait may look for days, and a float ends at 2**1023."""
 
 
 @dataclass(frozen=True)
@@ -22,15 +25,55 @@ class RetryPolicy:
     sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     jitter: Callable[[float, float], float] = random.uniform
 
+    def tries(self) -> Iterator[int]:
+        """Yield the number of each attempt, from 0, after the backoff before it."""
+        for number in range(self.attempts):
+            if number:
+                self.back_off(number - 1)
+            yield number
+
     def until(self, attempt: Callable[[], Result | None], obstacle: str) -> Result:
         """Return the first result of an attempt that has one; False is none.
 
         Raises:
             BusyError: No attempt had one.
         """
-        for number in range(self.attempts):
+        for _ in self.tries():
             if result := attempt():
                 return result
-            # Full jitter: two writers shall not meet twice.
-            self.sleep(self.jitter(0.0, min(self.longest, self.shortest * 2**number)))
         raise BusyError(f"{obstacle}, {self.attempts} times in a row; run it again")
+
+    def back_off(self, before: int) -> None:
+        """Sleep after an attempt that had so many before it."""
+        longest = min(self.longest, self.shortest * 2 ** min(before, _MOST_DOUBLINGS))
+        self.sleep(self.jitter(0.0, longest))  # Two writers shall not meet twice.
+
+
+@dataclass
+class Patience:
+    """A wait for news of others: it looks less and less often, until it gives up."""
+
+    seconds: float
+    """Without news, until it gives up."""
+    clock: Callable[[], float]
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    _last_news: float = field(init=False)
+    _looks: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to wait."""
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin anew, after news."""
+        self._last_news, self._looks = self.clock(), 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there was no news for so long."""
+        return self.clock() >= self._last_news + self.seconds
+
+    def pause(self) -> None:
+        """Sleep until the next look."""
+        self.policy.back_off(self._looks)
+        self._looks += 1

@@ -4,10 +4,8 @@ It keeps no state: the same requests, sent again, get the same numbers, because 
 have the same keys.
 """
 
-import random
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -18,12 +16,12 @@ from ticket_numbering.contract.field_types import is_project_id
 from ticketctl.aws.queues import MAX_ENTRIES, NO_GROUP
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.request_fields import Fields, json_fields
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import CloudError
 
-MAX_ATTEMPTS: Final = 5
 MAX_BATCH_BYTES: Final = 1024 * 1024  # SendMessageBatch.
-_FIRST_BACKOFF_SECONDS: Final = 0.4
+MAX_ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,10 @@ class Sender:
     sqs: Any
     queue_url: str
     limiter: RateLimiter = field(default_factory=RateLimiter)
-    sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
+    retry: RetryPolicy = field(
+        default_factory=lambda: RetryPolicy(MAX_ATTEMPTS, shortest=0.4, longest=4.0)
+    )
+    """Of the messages that SQS itself failed to take."""
     in_flight: int = 1
     """The most batches on their way at a time."""
 
@@ -79,7 +80,7 @@ class Sender:
                     ):
                         yield from waiting[0].result()
                         waiting.popleft()
-                    self.sleep(self.limiter.delay(len(batch)))
+                    self.retry.sleep(self.limiter.delay(len(batch)))
                     waiting.append(pool.submit(self._send, batch))
                 while waiting:
                     yield from waiting[0].result()
@@ -94,10 +95,7 @@ class Sender:
     def _send(self, batch: Sequence[Request]) -> list[Request]:
         """Send a batch, and retry the messages that SQS itself failed to take."""
         outcomes: list[Request] = []
-        for attempt in range(MAX_ATTEMPTS):
-            if attempt:  # Full jitter.
-                limit = _FIRST_BACKOFF_SECONDS * 2 ** (attempt - 1)
-                self.sleep(random.uniform(0, limit))  # noqa: S311 - no secret.
+        for _ in self.retry.tries():
             ended, batch = self._attempt(batch)
             outcomes += ended
             if not batch:

@@ -17,13 +17,13 @@ from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
 from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.retry import Patience, RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import MAX_KEYS, TableReader
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.output import program
 
 _FIRST_DELAY_SECONDS: Final = 0.2
-_MAX_DELAY_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,16 @@ def wait_for_numbers(
         equal = waiting.missing.setdefault(ticket.key, ticket)
         if ticket.cap > equal.cap:
             waiting.missing[ticket.key] = ticket
-    last_news, delay = clock(), _FIRST_DELAY_SECONDS
+    # Nobody else looks there, so the delays need no jitter.
+    looks = RetryPolicy(shortest=_FIRST_DELAY_SECONDS, sleep=sleep, jitter=max)
+    patience = Patience(timeout, clock, looks)
     while waiting.missing:
         for answer in waiting.answers():
             yield answer
-            last_news, delay = clock(), _FIRST_DELAY_SECONDS
-        if not waiting.missing or clock() >= last_news + timeout:
+            patience.renew()
+        if not waiting.missing or patience.is_over:
             break
-        sleep(delay)
-        delay = min(2 * delay, _MAX_DELAY_SECONDS)
+        patience.pause()
     for ticket in waiting.missing.values():
         # The worker may be stopped; then there is no dead letter.
         see = f"see: {program} status, then {_letters()}"

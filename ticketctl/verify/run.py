@@ -10,6 +10,7 @@ from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.announcements import ASSIGNED, Announcement, read_announcement
 from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take
+from ticketctl.aws.retry import Patience
 from ticketctl.aws.sender import send
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
@@ -101,13 +102,13 @@ class Run:
             self.listen(0)
 
     def _wait(self, patience: float) -> Verdict:
-        last_news = self.clock()
+        wait = Patience(patience, self.clock)
         while True:
-            if self.listen(1) | self._take_dead_letters():
-                last_news = self.clock()
+            if self.listen(1) | self._take_dead_letters():  # A second long.
+                wait.renew()
                 continue
             verdict = self.verdict()
-            if not verdict.missing or self.clock() > last_news + patience:
+            if not verdict.missing or wait.is_over:
                 return verdict
 
     def _take_dead_letters(self) -> bool:

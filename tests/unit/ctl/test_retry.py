@@ -26,12 +26,21 @@ def test_delays_double_from_the_shortest_to_the_longest() -> None:
     with pytest.raises(BusyError):
         policy.until(lambda: None, "somebody is in the way")
 
-    assert slept == [0.25, 0.5, 1.0, 1.5, 1.5]
+    assert slept == [0.25, 0.5, 1.0, 1.5]
     assert {low for low, _ in ranges} == {0.0}
+
+
+def test_delay_stays_the_longest_when_a_wait_looks_for_days() -> None:
+    slept: list[float] = []
+
+    RetryPolicy(longest=1.5, sleep=slept.append, jitter=max).back_off(before=50_000)
+
+    assert slept == [1.5]
 
 
 def test_pauses_are_real_unless_another_clock_is_given(stage: Stage) -> None:
     one, other = RetryPolicy(), Reannouncement(stage, "PROJ", 1, 2)
-    waiting = one, other, Sender(stage.services.sqs, "source"), TableReader.of(stage)
+    sender = Sender(stage.services.sqs, "source").retry
+    waiting = one, other, sender, TableReader.of(stage)
 
     assert {each.sleep for each in waiting} == {time.sleep}

@@ -21,7 +21,7 @@ from tests.support.builders import create_ticket, ticket_fields
 from tests.support.canned_aws import client_error, failing
 from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
-from tests.support.stage import Stage, cancelled
+from tests.support.stage import Stage, cancelled, without_sleep
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
@@ -188,7 +188,7 @@ def on_queue(services: ModelServices, name: str = "source") -> dict[str, str]:
 
 
 def ended(sqs: Any, given: Sequence[Request]) -> list[Request]:
-    return [*Sender(sqs, "source", sleep=lambda _: None).send(given)]
+    return [*Sender(sqs, "source", retry=without_sleep(MAX_ATTEMPTS)).send(given)]
 
 
 class TestNothingLostOnTheWay:
@@ -228,7 +228,8 @@ class TestNothingLostOnTheWay:
     def test_outcome_is_known_before_the_next_batch_when_the_rate_is_low(self) -> None:
         sqs, clock = ModelServices().sqs, Clock()
         limiter = RateLimiter(1, clock)
-        sender = Sender(sqs, "source", limiter, clock.sleep, in_flight=8)
+        retry = without_sleep(sleep=clock.sleep)
+        sender = Sender(sqs, "source", limiter, retry, in_flight=8)
 
         outcomes = sender.send(requests(3))
 
@@ -408,7 +409,8 @@ class TestRate:
         sqs, clock = ModelServices().sqs, Clock()
 
         limiter = RateLimiter(rate, clock)
-        sender = Sender(sqs, "source", limiter, clock.sleep, in_flight=8)
+        retry = without_sleep(sleep=clock.sleep)
+        sender = Sender(sqs, "source", limiter, retry, in_flight=8)
 
         [*sender.send(requests(100))]
 
