@@ -4,10 +4,12 @@ The same for a real account and for the local system, which answers under
 `AWS_ENDPOINT_URL`. Nothing here needs the worker's code.
 """
 
+import json
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -29,12 +31,7 @@ from ticketctl.aws.aws_errors import (
     reject_page,
     without_credentials,
 )
-from ticketctl.aws.outputs import (
-    NEEDED_OUTPUTS,
-    from_variables,
-    outputs_of,
-    variable_of,
-)
+from ticketctl.aws.outputs import NEEDED_OUTPUTS, outputs_of
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import print_note
 from ticketctl.cli.pages import docs
@@ -46,7 +43,7 @@ _CONFIG: Final = Config(
     retries={"mode": "standard", "total_max_attempts": 4},
 )
 
-# Where the answer of `ticketctl env` stands in.
+# Where a saved answer is at hand.
 _IMPATIENT: Final = Config(
     connect_timeout=3,
     read_timeout=10,
@@ -103,20 +100,21 @@ class Stack:
             return self._clients[service_name]
 
 
-def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
+def find_stack(
+    name: str, region: str | None, profile: str | None, saved: Path | None = None
+) -> Stack:
     """Find a stack with the credentials and in the Region that the AWS CLI would take.
 
-    If CloudFormation does not answer, the variables of `ticketctl env` stand in for it.
+    If CloudFormation does not answer, its saved answer to `describe-stacks` counts.
 
     Raises:
-        CloudError: There is none of that name, or it is another system's, or neither
-            CloudFormation nor the variables describe it.
+        CloudError: There is none of that name, or it is another system's, or the saved
+            answer is another stack's.
     """
     # boto3 does not look at the variable that the AWS CLI looks at first.
     region = region or os.environ.get("AWS_REGION")
     session = boto3.Session(profile_name=profile, region_name=region)
-    has_variables = variable_of("EventSource") in os.environ
-    config = _IMPATIENT if has_variables else _CONFIG
+    config = _IMPATIENT if saved else _CONFIG
     cloudformation = _client(session, "cloudformation", config)
     place = cloudformation.meta.region_name
     try:
@@ -124,17 +122,7 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     except EOFError as error:
         raise without_credentials(error) from error
     except AWS_ERRORS as error:
-        if is_no_answer(error):
-            asked = ("cloudformation", "sts")
-            clients = {service: _client(session, service, config) for service in asked}
-            return _of_variables(Stack(name, place, {}, {}, session, clients), error)
-        if not isinstance(error, ClientError) or error_code(error) != "ValidationError":
-            raise
-        raise CloudError(
-            f"no stack {name} in {place} of this account; "
-            "name it with --stack, and its Region with --region; if it was deleted, do "
-            f"not deploy it again before {docs()}recovery.md"
-        ) from error
+        described = _described_before(error, saved, name, session, place)
     outputs = outputs_of(described)
     parameters = {
         parameter["ParameterKey"]: parameter["ParameterValue"]
@@ -149,38 +137,68 @@ def find_stack(name: str, region: str | None, profile: str | None) -> Stack:
     return Stack(described["StackName"], place, outputs, parameters, session)
 
 
-def _of_variables(stack: Stack, error: AwsError) -> Stack:
-    """Return the stack with the outputs that are variables of the shell.
+def _described_before(
+    error: AwsError, file: Path | None, name: str, session: boto3.Session, region: str
+) -> dict[str, Any]:
+    """Return the saved description of a stack, if CloudFormation does not answer.
 
     Raises:
-        CloudError: They are not all there, or another stack's.
+        CloudError: The stack is not there, or the file is of another one.
     """
-    why = str(explained(error))
+    if isinstance(error, ClientError) and error_code(error) == "ValidationError":
+        raise CloudError(
+            f"no stack {name} in {region} of this account; "
+            "name it with --stack, and its Region with --region; if it was deleted, do "
+            f"not deploy it again before {docs()}recovery.md"
+        ) from error
+    if not is_no_answer(error):
+        raise error
+    if not file:
+        instead = "meanwhile --outputs FILE reads a saved `describe-stacks`"
+        raise CloudError(f"{explained(error)}; {instead}") from error
+    described = _saved(file, name, region)
+    account = _checked_account(described, session)
+    origin = f"the outputs are those of {file}{account}"
+    print_note(f"CloudFormation does not answer: {origin} ({explained(error)})")
+    return described
+
+
+def _saved(file: Path, name: str, region: str) -> dict[str, Any]:
+    """Return the description of a stack in an answer of `describe-stacks`.
+
+    Raises:
+        CloudError: The file has another content, or it is another stack's.
+    """
     try:
-        outputs = from_variables(os.environ, stack.name, stack.region)
-        account = _checked_account(stack, outputs["AssignmentsTopicArn"])
-    except CloudError as problem:
-        instead = "the variables of `ticketctl env` cannot stand in for CloudFormation"
-        raise CloudError(f"{why}; {instead}: {problem}") from error
-    origin = f"the outputs are those of the variables of `ticketctl env`{account}"
-    print_note(f"CloudFormation does not answer: {origin} ({why})")
-    return replace(stack, outputs=outputs, parameters=outputs)
+        described: dict[str, Any]
+        [described] = json.loads(file.read_bytes())["Stacks"]
+        names = described["StackName"], described["StackId"]
+        own_region = names[1].split(":")[3]
+    except (AttributeError, LookupError, OSError, TypeError, ValueError) as error:
+        answer = "one answer of `aws cloudformation describe-stacks`"
+        raise CloudError(f"{file} has not {answer}: {error!r}") from error
+    if name not in names or region != own_region:
+        raise CloudError(
+            f"{file} is of {names[0]} in {own_region}, not of {name} in {region}"
+        )
+    return described
 
 
-def _checked_account(stack: Stack, topic_arn: str) -> str:
-    """Check that the caller is of the topic's account; return what is to be said.
+def _checked_account(described: Mapping[str, str], session: boto3.Session) -> str:
+    """Check that the caller is of the stack's account; return what is to be said.
 
     Raises:
         CloudError: It is another one.
     """
     try:
-        own = stack.client("sts").get_caller_identity()["Account"]
+        client = _client(session, "sts", _IMPATIENT)
+        own = client.get_caller_identity()["Account"]
     except AWS_ERRORS as error:
         if not is_no_answer(error):
             raise
         return ", whose account could not be checked"
-    if topic_arn.split(":")[4:5] != [own]:
-        raise CloudError(f"they are of another account than {own}: {topic_arn}")
+    if own not in described["StackId"].split(":"):
+        raise CloudError(f"{described['StackId']} is of another account than {own}")
     return ""
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
@@ -22,7 +23,7 @@ SEQUENCES: Final = "Number sequences"
 OPERATIONS: Final = "The running system"
 LOCAL: Final = "On this machine, without an AWS account"
 
-_PLACE: Final = ("stack", "region", "profile")
+_PLACE: Final = ("stack", "region", "profile", "outputs")
 """The options that lead to a stack, which stand before the command."""
 
 _STATUSES: Final = """
@@ -133,6 +134,14 @@ def ticketctl(
     profile: Annotated[
         str | None, typer.Option(help="AWS profile; else as the AWS CLI finds it.")
     ] = None,
+    outputs: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="TICKETCTL_OUTPUTS",
+            metavar="FILE",
+            help="A saved `aws cloudformation describe-stacks`, read if it fails.",
+        ),
+    ] = None,
     _version: Annotated[
         bool,
         typer.Option(
@@ -142,11 +151,11 @@ def ticketctl(
 ) -> None:
     """Send tickets, watch their numbers, and look after the system that gives them.
 
-    Put --stack, --region and --profile before the command.
+    Put --stack, --region, --profile and --outputs before the command.
     Region, profile and credentials are found as the AWS CLI finds them;
     `AWS_ENDPOINT_URL` leads to the local system.
     """
-    ctx.obj = lambda find: find(stack, region, profile)
+    ctx.obj = lambda find: find(stack, region, profile, outputs)
     program.call = _called(ctx)
 
 
@@ -162,7 +171,7 @@ def _called(ctx: typer.Context) -> str:
     """Return the call of this program up to a command, also for another shell."""
     sources: Any = {name: ctx.get_parameter_source(name) for name in _PLACE}
     given = [name for name in _PLACE if sources[name].name != "DEFAULT"]
-    options = [f"--{name} {quote(ctx.params[name])}" for name in given]
+    options = [f"--{name} {quote(str(ctx.params[name]))}" for name in given]
     return " ".join(["ticketctl", *options])
 
 

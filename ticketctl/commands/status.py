@@ -64,8 +64,7 @@ def env(ctx: typer.Context) -> None:
 
     `TICKETS_TABLE_NAME` holds the output TicketsTableName. The second example first
     forgets the stack that it set before, so after a failure no command can reach the
-    wrong stack: what this prints is whole, or it prints nothing. Keep what it printed:
-    the commands take these variables if CloudFormation does not answer.
+    wrong stack: what this prints is whole, or it prints nothing.
     """
     from ticketctl.status.variables import shell_lines
 

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, variable_of
+from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, variable_of
 from ticketctl.aws.stack import Stack
 
 UNSET: Final = "TICKETCTL_UNSET"
@@ -34,9 +34,9 @@ def shell_lines(
     the profile is None if the stack was found without one. When the shell forgets the
     stack, its own Region, profile and pager come back.
     """
-    values = {**stack.parameters, **stack.outputs}
-    names = (*NEEDED_OUTPUTS, *LATER_OUTPUTS, *PARAMETERS)
-    named = {variable_of(name): values[name] for name in names if name in values}
+    every = (*NEEDED_OUTPUTS, *LATER_OUTPUTS)
+    names = [name for name in every if name in stack.outputs]
+    named = {variable_of(name): stack.outputs[name] for name in names}
     named["TICKETCTL_STACK"] = stack.name
     named |= {"AWS_REGION": stack.region, "AWS_DEFAULT_REGION": stack.region}
     named[_PAGER] = ""

@@ -5,7 +5,6 @@ import json
 import os
 import pty
 import re
-import shlex
 import signal
 import sqlite3
 import subprocess
@@ -36,7 +35,7 @@ from tests.support.sample_messages import VERSION_1
 from tests.support.template_loader import source
 from ticketctl.__main__ import main
 from ticketctl.aws.aws_errors import error_code, explained, is_no_answer
-from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, PARAMETERS, variable_of
+from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS
 from ticketctl.aws.stack import Stack, find_stack
 from ticketctl.cli.errors import CloudError, Status
 from ticketctl.cli.output import (
@@ -49,7 +48,6 @@ from ticketctl.cli.output import (
 from ticketctl.cli.prompts import confirm
 from ticketctl.commands import app
 from ticketctl.commands.application import stack_of
-from ticketctl.status.variables import shell_lines
 
 ctl = Ctl({})
 
@@ -105,9 +103,9 @@ def found(
     return find_stack("mine", region, None)
 
 
-def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
-    """Let CloudFormation know a stack of these outputs."""
-    stack = {
+def described(*outputs: str, status: str = "CREATE_COMPLETE") -> dict[str, Any]:
+    """Return the description of a stack of these outputs."""
+    return {
         "StackName": "mine",
         "CreationTime": "2026-11-21T05:53:00Z",
         "StackStatus": status,
@@ -115,25 +113,12 @@ def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
             {"OutputKey": name, "OutputValue": f"the {name}"} for name in outputs
         ],
     }
-    return lambda stub: stub.add_response("describe_stacks", {"Stacks": [stack]})
 
 
-VALUES = {name: f"the {name}" for name in (*NEEDED_OUTPUTS, *LATER_OUTPUTS)} | {
-    "AssignmentsTopicArn": "arn:aws:sns:eu-west-1:123456789012:assignments",
-    "EventSource": "/ticket-numbering/mine",
-    "IdempotencyRetentionDays": "40",
-    "NumberPadding": "6",
-}
-"""The outputs and parameters of the stack `mine`."""
-
-
-@pytest.fixture
-def variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the shell the answer of `ticketctl env`."""
-    stack = Stack("mine", "eu-west-1", VALUES, VALUES, boto3.Session())
-    for line in shell_lines(stack, None, {}):
-        name, _, value = shlex.split(line)[1].partition("=")
-        monkeypatch.setenv(name, value)
+def answer_of(*outputs: str, status: str = "CREATE_COMPLETE") -> Answer:
+    """Let CloudFormation know a stack of these outputs."""
+    answer = {"Stacks": [described(*outputs, status=status)]}
+    return lambda stub: stub.add_response("describe_stacks", answer)
 
 
 def only_sts(account_id: str | None, *, refuses: bool = False) -> Answer:
@@ -151,75 +136,96 @@ def only_sts(account_id: str | None, *, refuses: bool = False) -> Answer:
     return answer
 
 
-@pytest.mark.usefixtures("variables")
-class TestVariables:
-    """The answer of `ticketctl env` is kept for the day when CloudFormation fails."""
+ARN = "arn:aws:cloudformation:eu-west-1:123456789012:stack/mine/5a1c"
+SAVED = json.dumps(
+    {"Stacks": [described(*NEEDED_OUTPUTS) | {"StackName": "mine", "StackId": ARN}]}
+)
 
-    @pytest.mark.parametrize(
-        ("account_id", "said"),
-        [("123456789012", ""), (None, ", whose account could not be checked")],
-    )
-    def test_variables_stand_in_when_cloudformation_does_not_answer(
+
+@pytest.fixture
+def prod(tmp_path: Path) -> Path:
+    """Return the file of a saved answer."""
+    path = tmp_path / "prod.json"
+    path.write_text(SAVED)
+    return path
+
+
+class TestSavedAnswer:
+    """A saved answer is read on the day when CloudFormation does not answer."""
+
+    @pytest.mark.parametrize("name", ["mine", ARN])
+    def test_outputs_are_those_of_the_file_when_it_is_of_the_stack(
+        self, monkeypatch: pytest.MonkeyPatch, prod: Path, name: str
+    ) -> None:
+        account(only_sts("123456789012"), monkeypatch)
+
+        stack = find_stack(name, "eu-west-1", None, prod)
+
+        assert (stack.name, stack.region) == ("mine", "eu-west-1")
+        assert stack.outputs == {output: f"the {output}" for output in NEEDED_OUTPUTS}
+
+    def test_file_is_read_when_sts_does_not_answer_either(
         self,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
-        account_id: str | None,
-        said: str,
+        prod: Path,
     ) -> None:
-        stack = found(only_sts(account_id), monkeypatch)
+        account(only_sts(None), monkeypatch)
 
-        assert (stack.name, stack.region) == ("mine", "eu-west-1")
-        assert stack.outputs.items() <= VALUES.items()
-        assert stack.outputs.keys() >= {*NEEDED_OUTPUTS, *LATER_OUTPUTS}
-        assert (stack.retention_days, stack.number_padding) == (40, 6)
-        err = capsys.readouterr().err
-        assert "CloudFormation does not answer: the outputs are those of the" in err
-        assert f"`ticketctl env`{said} (" in err
-        config = stack.client("cloudformation").meta.config
-        assert config.read_timeout * config.retries["total_max_attempts"] <= 20
+        find_stack("mine", "eu-west-1", None, prod)
+
+        line = f"CloudFormation does not answer: the outputs are those of {prod}, whose"
+        assert f"{line} account could not be checked (" in capsys.readouterr().err
+
+    def test_file_is_not_read_when_cloudformation_answers(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        account(answer_of(*NEEDED_OUTPUTS), monkeypatch)
+
+        stack = find_stack("mine", "eu-west-1", None, tmp_path / "absent")
+
+        assert stack.name == "mine"
 
     @pytest.mark.parametrize(
-        ("changed", "region", "account_id", "why"),
+        ("place", "account_id", "why"),
         [
-            ({"EVENT_SOURCE": "/ticket-numbering/b"}, None, None, "of b in eu-west-1"),
-            ({}, "eu-north-1", None, "of mine in eu-west-1"),
-            ({"ASSIGNMENTS_TOPIC_ARN": "x"}, None, None, "of mine in nowhere"),
-            ({"ASSIGNMENTS_TOPIC_ARN": ""}, None, None, "no ASSIGNMENTS_TOPIC_ARN"),
-            ({"NUMBER_PADDING": "x"}, None, None, "NUMBER_PADDING is no number: x"),
-            ({}, None, "999", "another account than 999: arn:"),
+            ("b in eu-west-1", None, "is of mine in eu-west-1, not of b"),
+            ("mine in eu-north-1", None, "in eu-west-1, not of mine in eu-north-1"),
+            ("mine in eu-west-1", "999", "stack/mine/5a1c is of another account"),
         ],
-        ids=["stack", "Region", "no Region", "empty", "no number", "account"],
     )
-    def test_variables_are_refused_when_they_are_of_another_stack(
+    def test_file_is_refused_when_it_is_of_another_stack(
         self,
         monkeypatch: pytest.MonkeyPatch,
-        changed: dict[str, str],
-        region: str | None,
+        prod: Path,
+        *,
+        place: str,
         account_id: str | None,
         why: str,
     ) -> None:
-        for name, value in changed.items():
-            monkeypatch.setenv(name, value)
+        name, region = place.split(" in ")
+        account(only_sts(account_id), monkeypatch)
 
-        with pytest.raises(CloudError, match=f"Could not connect.*{why}"):
-            found(only_sts(account_id), monkeypatch, region)
+        with pytest.raises(CloudError, match=why):
+            find_stack(name, region, None, prod)
+
+    @pytest.mark.parametrize("text", ["x", "[]", '{"Stacks": []}', '{"Stacks": [0]}'])
+    def test_file_is_refused_when_it_has_no_answer(
+        self, monkeypatch: pytest.MonkeyPatch, prod: Path, text: str
+    ) -> None:
+        prod.write_text(text)
+        account(only_sts(None), monkeypatch)
+
+        with pytest.raises(CloudError, match=r"prod.json has not one answer of `aws"):
+            find_stack("mine", "eu-west-1", None, prod)
 
     def test_credentials_are_named_when_the_account_cannot_be_checked_with_them(
-        self, monkeypatch: pytest.MonkeyPatch
+        self, monkeypatch: pytest.MonkeyPatch, prod: Path
     ) -> None:
-        answer = only_sts("999", refuses=True)
+        account(only_sts("999", refuses=True), monkeypatch)
 
         with pytest.raises(ClientError, match="ExpiredToken"):
-            found(answer, monkeypatch)
-
-    @pytest.mark.parametrize("missing", [*NEEDED_OUTPUTS, *PARAMETERS])
-    def test_missing_variable_is_named(
-        self, monkeypatch: pytest.MonkeyPatch, missing: str
-    ) -> None:
-        monkeypatch.delenv(variable_of(missing))
-
-        with pytest.raises(CloudError, match=f"no {variable_of(missing)}"):
-            found(only_sts(None), monkeypatch)
+            find_stack("mine", "eu-west-1", None, prod)
 
 
 class TestStack:
