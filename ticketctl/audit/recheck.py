@@ -74,7 +74,7 @@ def _suspects(reading: AuditReading) -> Iterator[tuple[str, FindingKind, Range]]
     for project_id, chain in reading.chains.items():
         for kind, ends in chain.suspects():
             yield project_id, kind, ends
-        for ends in chain.unlinked:  # What was missing may have come.
+        for ends in chain.unlinked:  # A missing number may have come.
             yield project_id, FindingKind.CHANGED, ends
 
 

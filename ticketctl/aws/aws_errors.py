@@ -76,7 +76,7 @@ def is_of_credentials(error: BaseException) -> bool:
     """
     frames = walk_tb(error.__traceback__)
     modules = {frame.f_globals.get("__name__") for frame, _ in frames}
-    # They are signed with, whatever they are.
+    # The credentials sign the call, right or wrong.
     own = {"botocore.credentials", "botocore.tokens", "botocore.auth"}
     return not modules.isdisjoint(own)
 

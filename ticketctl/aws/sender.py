@@ -74,7 +74,7 @@ class Sender:
         with ThreadPoolExecutor(in_flight) as pool:
             try:
                 for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
-                    # A pause is the time to look at what is on its way.
+                    # A pause is the time to look at the calls in flight.
                     while waiting and (
                         len(waiting) == in_flight or self.limiter.delay(0)
                     ):
@@ -86,7 +86,7 @@ class Sender:
                     yield from waiting[0].result()
                     waiting.popleft()
             except (Exception, KeyboardInterrupt):
-                # What is on its way arrives all the same.
+                # Calls in flight arrive all the same.
                 for future in waiting:
                     if not future.exception():
                         yield from future.result()

@@ -185,7 +185,7 @@ def _saved(file: Path, name: str, region: str) -> dict[str, Any]:
 
 
 def _checked_account(described: Mapping[str, str], session: boto3.Session) -> str:
-    """Check that the caller is of the stack's account; return what is to be said.
+    """Check that the caller is of the stack's account; return its warning.
 
     Raises:
         CloudError: It is another one.

@@ -1,7 +1,7 @@
-"""Tells whether the worker is stopped, for whoever must not meet it.
+"""Tells whether the worker is stopped, for commands that must not meet it.
 
-Stopped means that each event source mapping of the function is disabled, whatever its
-queue and its qualifier, that nothing is in flight, and that the last invocation has
+Stopped means that each event source mapping of the function is disabled, of any
+queue and qualifier, that nothing is in flight, and that the last invocation has
 had the function's timeout since.
 """
 
@@ -23,7 +23,7 @@ ENABLED: Final = "Enabled"
 """The states that stay; API reference, GetEventSourceMapping."""
 
 _MAX_TIMEOUT: Final = 900
-"""Seconds; Lambda quotas. Of a version that nobody can look at any more."""
+"""Seconds; Lambda quotas. Of a version that was deleted."""
 
 RESTORING: Final = "ticketctl:restoring"
 """The tag of mappings while a restore is at work that needs the worker stopped."""
@@ -61,9 +61,9 @@ class WorkerState:
 
     sources: Sequence[Source]
     now: datetime
-    """By Lambda's clock, if it told."""
+    """By Lambda's clock, if it is known."""
     in_flight: int | None = 0
-    """Messages that somebody received; asked only while all are disabled."""
+    """Messages in flight; asked only while all are disabled."""
     timeout: int | None = 0
     """Seconds, the longest of the functions."""
 
@@ -82,7 +82,7 @@ class WorkerState:
             yield f"{len(running)} of {_mappings(self.sources)} not disabled: {states}"
             return
         if self.in_flight is None or self.timeout is None:
-            yield "what is on its way is unknown"
+            yield "messages in flight are unknown"
         elif self.in_flight:
             yield f"{counted(self.in_flight, 'message')} in flight"
         changed = [source.changed for source in self.sources]
@@ -98,14 +98,14 @@ def worker_state(stack: StackAccess) -> WorkerState:
 
 
 def known_state(stack: StackAccess, ask: Ask) -> WorkerState | None:
-    """Return what is known about the worker, if services may give no answer."""
+    """Return the known state of the worker; services may give no answer."""
     sources = ask("Lambda", _sources, stack)
     return sources and _whole(stack, *sources, ask=ask)
 
 
 @contextmanager
 def restoring(stack: StackAccess, sources: Sequence[Source]) -> Iterator[None]:
-    """Tag mappings until the block has come to its end, so that nobody starts them."""
+    """Tag mappings until the block has come to its end, against a start."""
     client = stack.client("lambda")
     for source in sources:
         client.tag_resource(Resource=source.arn, Tags={RESTORING: source.id})
@@ -117,7 +117,7 @@ def restoring(stack: StackAccess, sources: Sequence[Source]) -> Iterator[None]:
 def _whole(
     stack: StackAccess, sources: Sequence[Source], now: datetime, *, ask: Ask
 ) -> WorkerState:
-    """Return the state, with what is on its way if all mappings are disabled."""
+    """Return the state, with messages in flight if all mappings are disabled."""
     if any(source.state != DISABLED for source in sources):
         return WorkerState(sources, now)
     counts = [ask("SQS", _in_flight, stack, source.queue_arn) for source in sources]
@@ -152,7 +152,7 @@ def _sources(stack: StackAccess) -> tuple[list[Source], datetime]:
 
 
 def _in_flight(stack: StackAccess, queue_arn: str) -> int:
-    """Return the messages of a queue that somebody received; 0 if there is no queue."""
+    """Return the messages in flight of a queue; 0 if there is no queue."""
     service, _, account, name = (queue_arn.split(":") + [""] * 6)[2:6]
     if service != "sqs":
         return 0

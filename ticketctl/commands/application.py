@@ -38,7 +38,7 @@ _STATUSES: Final = """
 
 
 def _reject_repeats(command: Any, ctx: Any, args: list[str]) -> None:
-    """Refuse an option that is given twice, for the last would count and nobody see it.
+    """Reject an option that is given twice, for the last would count unseen.
 
     And a ticket key in two words.
     """

@@ -56,7 +56,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     """Check that every project's numbers are exactly 1..n, one for each key.
 
     And that each ticket has the hash that chains it to the one before it. Heads that
-    were saved show what was written again or cut off, even with new hashes.
+    were saved show a sequence that was cut or written again, even with new hashes.
 
     It reads both tables, consistently, and may run while the worker writes: a suspect
     is read again, after a delay, before it is reported. An audit of single

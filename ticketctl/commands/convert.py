@@ -69,7 +69,7 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
 
     It asks no stack, and reads row by row. A bad row is named; then no file is saved,
     and the status is 2. For an import save the file, because a pipe that breaks looks
-    like an end, and nobody could be asked about the next number.
+    like an end, and could not ask about the next number.
     """
     from ticketctl.cli.arguments import checked_project
     from ticketctl.convert.columns import mapped

@@ -35,7 +35,7 @@ Reason = Annotated[
 Save = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Write what is deleted to a new file first, as JSONL."
+        metavar="FILE", help="Write the deleted ones to a new file first, as JSONL."
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]

@@ -110,7 +110,7 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
         typer.Option("--to", min=1, help="The last one; default: the project's last."),
     ] = None,
     imported: Annotated[
-        bool, typer.Option(help="Imported tickets too, which nobody has announced.")
+        bool, typer.Option(help="Imported tickets too, which were never announced.")
     ] = False,
     rate: Annotated[int, typer.Option(min=1, help="Events a second, at most.")] = 100,
     dry_run: Annotated[

@@ -24,7 +24,7 @@ def status(
         bool,
         typer.Option(
             help="End with status 1 if there are dead letters, an alarm is on, could "
-            "not sound or notifies nobody, the worker gets no messages, a table, the "
+            "not sound or has no receiver, the worker gets no messages, a table, the "
             "topic or a setting that a recovery rests on is gone, or any of this is "
             "unknown."
         ),

@@ -66,7 +66,7 @@ class _Run:
 
 @dataclass
 class Changes:
-    """The rows by what was changed in them."""
+    """The rows by the kind of their change."""
 
     rows: int = 0
     """The count of rows so far; a row can have many lines."""

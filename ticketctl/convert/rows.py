@@ -86,8 +86,10 @@ def rows_of(
 
 def _needed(names: Sequence[Sequence[str]]) -> int:
     """Return how many cells a row has at least: up to what tells its ticket."""
-    told = [at for at, filled in enumerate(names, 1) if _TELLING.intersection(filled)]
-    return max(told, default=len(names))
+    telling = [
+        at for at, filled in enumerate(names, 1) if _TELLING.intersection(filled)
+    ]
+    return max(telling, default=len(names))
 
 
 def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:

@@ -11,7 +11,7 @@ from ticketctl.cli.errors import InputError
 from ticketctl.files.lines import quoted
 
 _JAVASCRIPT: Final = re.compile(r"[A-Z][a-z]{2} (.* GMT[+-]\d{4})(?: \(.*\))?")
-"""`Date.toString` of ECMAScript, 21.4.4.41.2; what is in brackets is only a name."""
+"""`Date.toString` of ECMAScript, 21.4.4.41.2; the text in brackets is only a name."""
 _JAVASCRIPT_FORM: Final = "%b %d %Y %H:%M:%S GMT%z"
 
 _ISO: Final = "such as 2026-01-15T09:30:00Z; --date-format reads other forms"

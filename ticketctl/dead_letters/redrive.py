@@ -53,7 +53,7 @@ def redrive_selected(
         selection: The selected dead letters.
         rate: Messages a second at most, where SQS moves all of them itself.
         retention_days: The retention of keys; 0 stands for ever.
-        yes: Whether nobody is asked.
+        yes: Whether to do it without a question.
 
     Returns:
         False if one stays, because it may outlive its key.

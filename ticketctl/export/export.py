@@ -20,7 +20,7 @@ MAX_GAPS: Final = 10_000
 
 @dataclass
 class Export:
-    """The items of a table, or of some projects, and what is missing among them."""
+    """The items of a table, or of some projects, and the missing numbers."""
 
     reader: TableReader
     projects: Sequence[str] = ()

@@ -28,7 +28,7 @@ CURES: Final = {
     ),
     "StoreUnavailableError": Cure("DynamoDB fails or does not answer: wait."),
     "StoreRefusedError": Cure(
-        "DynamoDB refuses the call that it names, until somebody acts.",
+        "DynamoDB refuses the call that it names, until a person acts.",
         "operations.md#aws-refuses-a-call",
     ),
     "AnnouncementError": Cure(

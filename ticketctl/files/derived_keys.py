@@ -61,7 +61,7 @@ def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
         path = Path(file).absolute()
         if path.parts[1:2] in {("dev",), ("proc",)}:
             path = path.resolve()  # Of a file that is open, its name.
-        # A pipe's name is that of whatever comes next time, too.
+        # The next pipe has the same name.
         is_unnamed = file == STANDARD_INPUT or not path.is_file()
         return None if is_unnamed else DerivedKeys(path.name)
     if not prefix or len(prefix) > _MAX_PREFIX or _INVISIBLE.search(prefix):

@@ -1,4 +1,4 @@
-"""Opens a file of text, and names what it is if it is another kind of file."""
+"""Opens a file of text, and names the kind of any other file."""
 
 import codecs
 import io

@@ -69,7 +69,7 @@ class ExternalTicket:
 
     @property
     def assignment(self) -> Assignment:
-        """The number that its key keeps; no hash, for nobody chained it."""
+        """The number that its key keeps; no hash, for it was never chained."""
         return Assignment(self.number, self.request.fingerprint, self.assigned_at)
 
 

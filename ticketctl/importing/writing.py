@@ -56,7 +56,7 @@ class Import:
     limiter: RateLimiter | None = None
 
     def run(self, judged: Sequence[PlannedTicket], file: str) -> Counter[str]:
-        """Seed the projects, write what is missing, and return the results.
+        """Seed the projects, write missing tickets, and return the results.
 
         A line that the plan has as missing is `WRITTEN`, there by now, or `REFUSED`,
         and then printed.
@@ -124,7 +124,7 @@ class Import:
             return None
 
     def write(self, judged: PlannedTicket) -> str:
-        """Write a ticket as it was judged; return `WRITTEN`, or what it is now.
+        """Write a ticket as it was judged; return `WRITTEN`, or its state.
 
         Where the ground of the verdict is another one by now, it is judged again.
 

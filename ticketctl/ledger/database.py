@@ -29,8 +29,8 @@ CREATE TABLE items (
 ) WITHOUT ROWID;
 """
 
-# Nothing is ever rolled back, and nobody else reads it. The pages in memory, 8 MB of
-# them, do not grow with the table: records come in no order, and each changes a row.
+# Nothing is ever rolled back, and no other process reads it. The pages in memory, 8 MB,
+# do not grow with the table: records come in no order, and each changes a row.
 _SETTINGS: Final = "PRAGMA journal_mode = OFF; PRAGMA cache_size = -8000;"
 
 _ADD: Final = "REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -112,7 +112,7 @@ class AuditDatabase:
         self._database.close()
 
     def add(self, page: Iterable[Read]) -> None:
-        """Add items, or take them in place of what was read of them before."""
+        """Add items, or replace those of an earlier read."""
         self._database.executemany(_ADD, map(_row, page))
 
     def match(self, records: Sequence[KeyRecord]) -> list[KeyRecord]:

@@ -87,7 +87,7 @@ _LINES: Final[Mapping[FindingKind, str]] = {
     ),
     FindingKind.CHAINED_EXTERNAL: (
         "{numbers}: an external ticket has a hash, which only the worker writes: "
-        "somebody set `origin`, or copied an item"
+        "a person set `origin`, or copied an item"
     ),
     FindingKind.ERASED_WITH_TEXT: (
         "{numbers}: erased, but there is text or salt: erase the ticket again, and "

@@ -61,8 +61,8 @@ def problem_of(
 
     Args:
         ticket: The ticket.
-        previous: The hash of the number before it; None if nobody knows it.
-        is_vouched: Whether another item vouches for its hash, if nobody knows that.
+        previous: The hash of the number before it; None if it is unknown.
+        is_vouched: Whether another item vouches for its hash, if that is unknown.
     """
     if not isinstance(ticket.fields.get(ASSIGNED_AT), str):
         return "it has no date"

@@ -45,7 +45,7 @@ def main(function_python: str, home: str, listener: str) -> None:
 
 
 def _unpack_once(directory: Path) -> None:
-    """Let archives with the same content share a directory, which nobody writes to."""
+    """Let archives with the same content share a directory that is never written to."""
     unpack, lock = zipfile.ZipFile.extractall, threading.Lock()
 
     def link(archive: zipfile.ZipFile, path: str) -> None:

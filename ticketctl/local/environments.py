@@ -37,7 +37,7 @@ _VARIABLES = {
 # pip trusts the machine's certificates: a proxy may need one. And it takes a package
 # from any index that has it; the hashes make that safe.
 _SETTINGS = "pip does not tell its settings"
-# Where pip installs to, which is the environment whatever a machine prefers.
+# Where pip installs to, which is the environment, not a machine's preference.
 _PLACES = ("user", "target", "prefix", "root", "dry-run")
 _AS_PIP = {"UV_SYSTEM_CERTS": "true", "UV_INDEX_STRATEGY": "unsafe-best-match"}
 

@@ -106,7 +106,7 @@ def _print(message: Received) -> None:
 
 
 def _print_number(message: Received) -> None:
-    """Print what is no refusal: those are told at the end, with their reasons."""
+    """Print all but refusals, which come at the end with their reasons."""
     announcement = read_announcement(message)
     if not (announcement and announcement.type == REFUSED):
         _print(message)

@@ -331,7 +331,7 @@ class Database:
     def set_deeds(
         self, project_id: str, deeds: Iterable[tuple[int, tuple[int, int], Deed]]
     ) -> None:
-        """Keep what is to be done at numbers, each with its run and rank."""
+        """Keep the deeds at numbers, each with its run and rank."""
         rows = [
             (
                 *(project_id, number, *order, deed.form.value, deed.act.value),
@@ -344,7 +344,7 @@ class Database:
         self.sql.executemany(f"REPLACE INTO deeds VALUES ({marks})", rows)  # noqa: S608
 
     def due(self, project_id: str) -> Iterator[tuple[int, Deed]]:
-        """Yield what is to be done, in the order of the writes."""
+        """Yield the deeds, in the order of the writes."""
         return self.deeds(project_id, _IS_DUE)
 
     def deeds(self, project_id: str, condition: str) -> Iterator[tuple[int, Deed]]:
@@ -369,7 +369,7 @@ class Database:
         return deed
 
     def refusals(self, project_id: str) -> Iterator[tuple[int, str, str]]:
-        """Yield line, ticket key and reason of what is refused."""
+        """Yield line, ticket key and reason of each refusal."""
         query = (
             "SELECT ifnull(line, 0), number, why FROM deeds LEFT JOIN items "
             "USING (project_id, number) WHERE ifnull(is_own, 1) AND project_id = ? "
@@ -381,7 +381,7 @@ class Database:
     def records_left(self, project_id: str) -> Iterator[tuple[int, KeyRecord, bool]]:
         """Yield the file's records that go back with no item, with their lines.
 
-        Of such a number nobody has an item, or the file has the ticket of another key:
+        Of such a number there is no item, or the file has the ticket of another key:
         the last value.
         """
         of = "project_id = kept.project_id AND number = kept.number"
@@ -397,7 +397,7 @@ class Database:
             yield line, _record(fields), bool(is_other)
 
     def counts(self, project_id: str) -> dict[str, int]:
-        """Return counts of a project's lines, by what is done."""
+        """Return counts of a project's lines, by deed."""
         query = (
             "SELECT count(*) FILTER (WHERE why = '' AND form <> ''), "
             "count(*) FILTER (WHERE why <> ''), "

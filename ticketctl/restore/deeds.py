@@ -52,7 +52,7 @@ class Act(StrEnum):
 
 @dataclass(frozen=True)
 class Deed:
-    """What is done at a number."""
+    """The deed at a number."""
 
     form: Form = Form.NONE
     act: Act = Act.NONE
@@ -83,7 +83,7 @@ def refused(why: str) -> Deed:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a restore does in somebody's name, and when."""
+    """The terms of a restore: its caller, and its time."""
 
     caller: str
     """The ARN of the caller."""

@@ -1,7 +1,7 @@
 """The end of a project: it is reserved before anything else goes back.
 
-Whoever numbers from then on goes on behind it. It has the hash of the ticket that it
-stands for, so an audit names what is still missing below it.
+A worker goes on behind it from then on. It has the hash of the ticket that it
+stands for, so an audit names the numbers still missing below it.
 """
 
 import json

@@ -24,7 +24,7 @@ _UNTIED: Final = (
 
 
 class KnownHash(Protocol):
-    """A head: the hash that a ticket had, as somebody has kept it."""
+    """A head: the hash that a ticket had, as it was kept."""
 
     @property
     def project_id(self) -> str:
@@ -124,11 +124,11 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
 
 
 def waiting(outline: Outline) -> str:
-    """Return why what is behind a hole waits."""
+    """Return why the numbers behind a hole wait."""
     assert outline.hole  # noqa: S101 - Asked for by who has seen it.
     first, last = (ticket_key(outline.project_id, number) for number in outline.hole)
     of, verb = (first, "is") if first == last else (f"{first} to {last}", "are")
-    return f"{of} {verb} missing and not coming back, so what is above waits"
+    return f"{of} {verb} missing and not coming back, so the numbers above wait"
 
 
 def failing_heads(database: Database, heads: Iterable[KnownHash]) -> Iterator[str]:

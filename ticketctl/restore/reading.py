@@ -69,7 +69,7 @@ def saved_file(name: str) -> Iterator[tuple[Saved, IO[bytes] | None]]:
 
 @dataclass
 class ExportReader:
-    """Reads the lines of an export, and keeps what is in them."""
+    """Reads and keeps the lines of an export."""
 
     database: Database
     file: Saved

@@ -104,6 +104,6 @@ def commands(restore: Restore) -> Iterator[str]:
 
 
 def _shown(counts: Counter[str]) -> str:
-    """Return what is back, in a line."""
+    """Return the counts, in a line."""
     found = [f"{name} {count:,}" for name, count in sorted(counts.items()) if count]
     return ", ".join(found) or "nothing"

@@ -49,7 +49,7 @@ class Restore:
         self.planner = Planner(self.database, Verdicts(self.terms))
 
     def plan(self) -> None:
-        """Decide about every line, and print what is refused."""
+        """Decide about every line, and print the refusals."""
         self.outlines = [
             outline_of(self.database, project_id)
             for project_id in self.database.projects()
@@ -66,7 +66,7 @@ class Restore:
         problems.end()
 
     def _name(self, outline: Outline, problems: Problems) -> None:
-        """Name what is refused; what waits, and another history, once."""
+        """Name the refusals; waiting lines, and another history, once."""
         project_id = outline.project_id
         if why := _refusal(outline):
             print_note(f"{project_id}: {why}")
@@ -120,7 +120,7 @@ class Restore:
         return restoring(self.stack, state.sources)
 
     def run(self) -> Counter[str]:
-        """Put everything back, and return the counts; what is refused is printed."""
+        """Put everything back, print the refusals, and return the counts."""
         counts, problems = Counter[str](), Problems(self.file.name)
         end = End(self.stack, self.database, self.terms)
         writer = Writer(self.stack, self.database, self.planner, self.file, self.terms)
@@ -148,7 +148,7 @@ class Restore:
         counts: Counter[str],
         problems: Problems,
     ) -> None:
-        """Count what is back; name what is not."""
+        """Count the lines that are back; name the others."""
         number, deed, result = written
         if result == BACK:
             own = self.database.slot(project_id, number).own
@@ -160,7 +160,7 @@ class Restore:
 
 
 def _refusal(outline: Outline) -> str:
-    """Return what is said once for all lines of a project that are refused."""
+    """Return the reason that all refused lines of a project share."""
     if outline.refusal:
         return f"{outline.refusal}: nothing goes back"
     if outline.other:

@@ -1,4 +1,4 @@
-"""Decides what a restore does at one number, by what is known around it. It is pure.
+"""Decides about one number of a restore, by the items and records around it; pure.
 
 A hash goes back only if something vouches for it: the record of its key, the next
 ticket, which covers it, or a reserved item that has kept it.
@@ -40,7 +40,7 @@ _UNLIKE: Final = "it differs from the record of its idempotency_key in "
 
 @dataclass(frozen=True)
 class Candidate:
-    """A number, and what is known around it."""
+    """A number, and the known items and records around it."""
 
     slot: Slot
     above: Item | None
@@ -81,7 +81,7 @@ class Verdicts:
     terms: Terms
 
     def deed(self, known: Candidate) -> Deed:
-        """Return what is done at a number of the file."""
+        """Return the deed at a number of the file."""
         slot = known.slot
         own, there = slot.own, slot.there
         if own is None:
@@ -286,7 +286,7 @@ def is_over(record: KeyRecord) -> bool:
 
 
 def _unlike(finding: Finding) -> Deed:
-    """Return the deed of a ticket that differs from its record; not of what is unknown.
+    """Return the deed of a ticket that differs from its record; none if it is unknown.
 
     A later release may have written the record, and know more of the text.
     """

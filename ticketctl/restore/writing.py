@@ -50,7 +50,7 @@ THERE: Final = "there already"
 
 Action = Mapping[str, Any]
 Written = tuple[int, Deed, str]
-"""A number, what was to be done, and `BACK`, `THERE`, or why not."""
+"""A number, its deed, and `BACK`, `THERE`, or why not."""
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes what is due, block by block."""
+    """Writes the due deeds, block by block."""
 
     stack: StackAccess
     database: Database

@@ -21,7 +21,7 @@ class Spool:
     def __init__(self) -> None:
         # The empty name: a temporary file, and in memory as long as it is small.
         self._database = sqlite3.connect("", isolation_level=None)
-        # Nothing is ever rolled back, and nobody else reads it.
+        # Nothing is ever rolled back, and no other process reads it.
         self._database.executescript(f"PRAGMA journal_mode = OFF;{_TABLES}BEGIN")
 
     def __enter__(self) -> Self:

@@ -53,7 +53,7 @@ def wait_for_numbers(
         equal = waiting.missing.setdefault(ticket.key, ticket)
         if ticket.cap > equal.cap:
             waiting.missing[ticket.key] = ticket
-    # Nobody else looks there, so the delays need no jitter.
+    # No other program looks there, so the delays need no jitter.
     looks = RetryPolicy(shortest=_FIRST_DELAY_SECONDS, sleep=sleep, jitter=max)
     patience = Patience(timeout, clock, looks)
     while waiting.missing:

@@ -1,7 +1,7 @@
 """Erases a ticket's text and its key's fingerprint, in one transaction.
 
 The chain covers a commitment to salt and fingerprint. The commitment stays, so the
-sequence can still be verified; without the salt nobody can test a guess of the text.
+sequence can still be verified; without the salt no guess of the text can be tested.
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def erase(
         if commitment:
             fields[COMMITMENT] = commitment
         if lost:
-            remarks.append(f"{ticket.ticket_key}: {lost}; nobody can verify its chain")
+            remarks.append(f"{ticket.ticket_key}: {lost}; its chain cannot be verified")
     if fields != ticket.fields or _fingerprint(record):
         tickets = stack.outputs["TicketsTableName"]
         puts = [put_or_check(tickets, {}, fields, ticket.fields, _OF_TICKET)]

@@ -68,7 +68,7 @@ class Reannouncement:
     padding: int = 0
     """As the worker pads numbers for display."""
     imported: bool = False
-    """Whether imported tickets count, which nobody has announced."""
+    """Whether imported tickets count, which were never announced."""
     sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     counts: Counter[str] = field(default_factory=Counter)
     """Of the events by their types, and of the numbers that are left out."""
@@ -160,7 +160,7 @@ class Reannouncement:
         return events
 
     def _kinds(self, item: Item) -> list[type[TicketEvent]]:
-        """Return what was announced about a ticket, in the order of the facts.
+        """Return the announcements of a ticket, in the order of the facts.
 
         The content of a number's own event is lost with an erased text.
         """

@@ -1,9 +1,9 @@
 """Seeds a sequence: numbers up to one are external, the next one follows it.
 
 The worker takes a project's highest number plus one, so one reserved item at the last
-external number is enough for whoever reads after it. A worker that read before still
+external number is enough for each later read. A worker that read before still
 holds the number after the old last one. So a second reserved item takes that number:
-whoever holds it collides, sees that it is external, and reads again.
+a worker that holds it collides, sees that it is external, and reads again.
 `docs/seeding.md` has the argument.
 """
 

@@ -10,7 +10,7 @@ from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.output import sanitized, utc
 
 MISSING: Final = "MISSING"
-"""The state of an alarm that the stack created and somebody has deleted."""
+"""The state of an alarm that the stack created and that was deleted."""
 
 NO_DATA: Final = "INSUFFICIENT_DATA"
 
@@ -72,7 +72,7 @@ def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     there = [alarm for alarm in alarms if alarm["state"] != MISSING]
     if unheard := sum(not alarm["notifies"] for alarm in there):
         yield (
-            f"{unheard} of {len(there)} alarms notify nobody: "
+            f"{unheard} of {len(there)} alarms have no receiver: "
             "set AlarmEmail or AlarmTopicArn"
         )
 
@@ -93,7 +93,7 @@ def address_problems(
             "set AlarmTopicArn to a topic under another key"
         )
     if topic_arns and addresses == []:
-        yield "nobody subscribes to the alarm topic: AlarmEmail gets no alarm"
+        yield "the alarm topic has no subscription: AlarmEmail gets no alarm"
     for subscription in addresses or ():
         if not subscription["confirmed"]:
             address = sanitized(subscription["address"], _REASON_WIDTH)

@@ -80,7 +80,7 @@ class Questions:
 
 
 def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
-    """Ask AWS; return its answers as `--json` prints them, None for what is unknown.
+    """Ask AWS; return its answers as `--json` prints them, None for an unknown one.
 
     A check asks for the settings that a recovery rests on, too.
     """

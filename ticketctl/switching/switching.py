@@ -1,6 +1,6 @@
 """Switches the worker's event source mappings, and waits until it is done.
 
-A mapping that is stopped here has a tag, so that whoever starts the worker, in another
+A mapping that is stopped here has a tag, so that the start of the worker, in another
 shell a day later, starts these, and no mapping that was disabled for another reason.
 """
 

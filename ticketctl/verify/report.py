@@ -16,7 +16,7 @@ _BODY_WIDTH: Final = 60
 
 
 def print_run(run: Run, verdict: Verdict, *, is_sample: bool) -> None:
-    """Print bad messages, projects, what was checked, and the verdict.
+    """Print bad messages, projects, the checks, and the verdict.
 
     The bad ones of a sample were meant to be, unless something is wrong.
     """
@@ -31,10 +31,10 @@ def print_run(run: Run, verdict: Verdict, *, is_sample: bool) -> None:
         what = "numbers 1 to n, one a key, announced as stored; bad messages answered"
         print_line(f"checked: {what}", "dim")
     announced = observed.announcements.numbers.keys()
-    told = [message for message in run.sent if message.key in announced]
+    numbered = [message for message in run.sent if message.key in announced]
     print_line(
         f"Verdict: {'clean' if is_clean else 'NOT CLEAN'}, "
-        f"{sum(message.message_id not in bad for message in told)} of "
+        f"{sum(message.message_id not in bad for message in numbered)} of "
         f"{counted(len(run.sent), 'message')} got a number "
         f"({counted(len(observed.announcements.ticket_keys), 'number')}, "
         f"{run.replays} announced again)",

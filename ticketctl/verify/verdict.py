@@ -88,7 +88,7 @@ class _Judging:
         request, source = message.request, message.message_id
         refusals = self.refusals.get(source, ())
         if letters := self.letters.get(source):
-            # SQS gives no reason, and a key that nobody can read has no refusal.
+            # SQS gives no reason, and an unreadable key has no refusal.
             is_due = message.key and any(
                 ERROR_TYPE in dead_letter.attributes for dead_letter in letters
             )
@@ -136,7 +136,7 @@ class _Judging:
         for request, number in self.numbers.items():
             if request not in self.fingerprints:
                 key = ticket_key(request.project_id, number)
-                yield f"{key}: stored, and nobody asked for it"
+                yield f"{key}: stored, and not requested"
 
     def wrong_dead_letters(self) -> Iterator[str]:
         sent = {message.message_id: message for message in self.observed.sent}

@@ -106,7 +106,7 @@ def temporary_queue(stack: StackAccess) -> Iterator[str]:
     queue_url, queue_arn = create_queue(
         stack, name, MessageRetentionPeriod=str(_RETENTION_SECONDS)
     )
-    with ExitStack() as end:  # Each of them, whatever becomes of the other.
+    with ExitStack() as end:  # Each of them, even if the other fails.
         by_hand = f"aws sqs delete-queue --queue-url {queue_url}"
         remove = partial(_delete_queue, stack, queue_url)
         end.push(partial(_remove_at_end, remove, by_hand))

@@ -40,7 +40,7 @@ class DynamoDBLine:
     """Counts the numbers that are asked for; see `LineStore`.
 
     Its client makes one attempt, with a short timeout: a repeated ADD counts twice, and
-    nobody waits for a hint.
+    a hint is worth no wait.
     """
 
     def __init__(

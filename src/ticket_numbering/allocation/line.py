@@ -1,10 +1,9 @@
 """The line: the workers of a contended project write one after the other.
 
-What decides a number is the head that was read and the conditions of the transaction,
-as ever: a line that is wrong, old, gone, or written by an enemy costs time. That time
-is bounded, whatever the line says: where the head stands still for some of the shortest
-blocks, those who wait write anyway, the nearest first, and only a success gives up the
-numbers that it has passed.
+The head that was read and the conditions of the transaction decide a number: a
+line that is wrong, old, gone, or written by an enemy costs time, within bounds:
+where the head stands still for some of the shortest blocks, those who wait write,
+the nearest first, and only a success gives up the numbers that it has passed.
 """
 
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TicketStore
 from ticket_numbering.contract.errors import StoreRefusedError, TransientError
 
 CONTENDED_SECONDS: Final = 10.0
-"""After the last sign of others a project is nobody else's, until a conflict."""
+"""After the last sign of others a project has one worker, until a conflict."""
 
 REPEATED_SECONDS: Final = 60.0
 """After a replay, keys are looked up before a place is asked for."""

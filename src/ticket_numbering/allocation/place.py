@@ -13,9 +13,9 @@ PATIENCE: Final = 5.0
 SPACING: Final = 1.2
 """Between the attempts of those who wait behind."""
 USUAL_PACE: Final = 1.35
-"""Between two moves of the head, if nobody is missing."""
+"""Between two moves of the head, if no worker is missing."""
 LATENESS: Final = 2.5
-"""Beyond that: somebody in front may have been passed."""
+"""Beyond that: a worker in front may have been passed."""
 
 LINEAR: Final = 10
 """Blocks in front, beyond which chance decides who writes first."""
@@ -25,7 +25,7 @@ MAX_PATIENCE_SECONDS: Final = 1.5
 
 SLOW: Final = 4.0
 SLOW_SECONDS: Final = 1.6
-"""So many times the usual pace, and these seconds: nobody may be in front."""
+"""So many times the usual pace, and these seconds: the places in front may be dead."""
 
 CLOSED_SECONDS: Final = 10.0
 """Without a line, after it failed or was wrong."""
@@ -37,7 +37,7 @@ USUAL_BLOCK: Final = 10.0
 """Requests of a block in front, as long as no own one is known."""
 
 LEAST_BLOCK: Final = 1.5
-"""Requests: with fewer, whoever waits behind single ones would oversleep."""
+"""Requests: with fewer, a worker behind single ones would oversleep."""
 
 SHRINKING: Final = 0.9
 """Of the largest own block lately, with each one that was smaller."""
@@ -48,7 +48,7 @@ MAX_STRIKES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in line: a hint, whatever it says."""
+    """A place in line: a hint, and no number."""
 
     turn: int
     """The last number before ours, if all in front write what they asked for."""
@@ -114,7 +114,7 @@ class Wait:
     nerve: float = 0.0
     """From 0 to 1: chance, drawn for each place."""
     is_late: bool = False
-    """Whether somebody in front was perhaps passed just now."""
+    """Whether a worker in front was perhaps passed just now."""
     is_blocked: bool = False
     """Whether another transaction held the next number in our turn."""
 
@@ -127,7 +127,7 @@ class Wait:
     def should_ask(self, head: int, now: float, block: float, *, moved: bool) -> bool:
         """Tell whether to ask for numbers given up: the head is late at its pace.
 
-        Whoever passed another gives up its numbers a moment after the head has moved.
+        A worker that passed another gives its numbers up after the head has moved.
         """
         if not self._is_slower(self.known, head, now, block * LATENESS, block):
             if moved:
@@ -140,7 +140,7 @@ class Wait:
         return True
 
     def is_vain(self, head: int, now: float, block: float) -> bool:
-        """Tell whether blocks come so slowly that nobody may be in front."""
+        """Return whether blocks come so slowly that the places in front may be dead."""
         return self._is_slower(self.taken, head, now, SLOW_SECONDS, block * SLOW)
 
     def patience(self, gap: int, block: float) -> float:

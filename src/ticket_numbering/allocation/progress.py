@@ -50,7 +50,7 @@ class Progress:
     settled: dict[RequestKey, Assignment | TransientError] = field(default_factory=dict)
     """The number recorded before, or why no request of the key can have one now."""
     refused: dict[RequestIdentity, TicketNumberingError] = field(default_factory=dict)
-    """Why these requests have no number, whatever the others of their keys have."""
+    """Why these requests have no number; others of their keys may have one."""
     attempts_per_block: list[int] = field(default_factory=list)
     collisions: int = 0
     """Blocks cancelled because a number was taken."""

@@ -14,7 +14,7 @@ from typing import Final
 CHAIN_VERSION: Final = "v1"
 
 SALT_BYTES: Final = 16
-"""Nobody can test a guess of an unknown text against 128 random bits."""
+"""No guess of an unknown text can be tested against 128 random bits."""
 
 CHAIN_PATTERN: Final = r"^v[0-9]+:[A-Za-z0-9_-]{1,86}$"
 """The form of every version: a later one may have up to 512 bits."""

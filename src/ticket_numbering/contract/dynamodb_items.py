@@ -94,7 +94,7 @@ MARKED: Final = {
 ATTRIBUTES: Final = COVERED.union(
     {COMMITMENT, ORIGIN, IMPORTED_BY}, SEED_ATTRIBUTES, *MARKED.values()
 )
-"""All that this release writes to the items of the tickets' table, whoever writes."""
+"""All attributes that this release writes to items of the tickets' table."""
 
 Fields = dict[str, Any]
 
@@ -105,7 +105,7 @@ def key_id(key: RequestKey) -> str:
 
 
 def key_of_id(record_id: str) -> RequestKey:
-    """Return the key whose record has an id, with what is missing left empty."""
+    """Return the key whose record has an id, with missing parts left empty."""
     project_id, _, idempotency_key = record_id.partition("#")
     return RequestKey(project_id, idempotency_key)
 

@@ -1,4 +1,4 @@
-"""The time that is left, for whoever waits or calls within an invocation."""
+"""The time that is left for waits and calls within an invocation."""
 
 from collections.abc import Callable
 

@@ -42,7 +42,7 @@ LINE_CONFIG: Final[dict[str, Any]] = {
     "read_timeout": LINE_TIMEOUT_SECONDS,
     "retries": {"mode": "standard", "total_max_attempts": 1},
 }
-"""Of the line: a repeated request counts twice, and nobody waits long for a hint."""
+"""Of the line: a repeated request counts twice, and a hint is worth no long wait."""
 
 
 def bootstrap(settings: Settings | None = None) -> Worker:

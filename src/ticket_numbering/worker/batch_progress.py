@@ -186,7 +186,7 @@ def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, Pending]:
 def with_retries(
     results: Iterable[Result], failures: Mapping[str, Exception]
 ) -> list[Result]:
-    """Return to the queue what is not announced, and what a FIFO group holds back.
+    """Return unannounced messages to the queue, and those a FIFO group holds back.
 
     A failure holds back the later records of its group, and so does a number that is
     not announced; a refusal takes no number, so no later message overtakes it.

@@ -84,7 +84,7 @@ class Worker:
         self._allocate(batch)
         results = batch.results()
         failures = batch.announce(results)
-        # Last: what is in the dead-letter queue does not come back for its event.
+        # Last: a dead letter does not come back for its event.
         results = self._dead_lettered(with_retries(results, failures), time_left)
         allocations = [*batch.allocations.values()]
         return BatchReport(results, allocations, len(failures), batch.accepted_at)

@@ -248,7 +248,7 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         lost(LAST - 1, LAST),
         LAST,
         {},
-        f"PROJ-{LAST - 1} is missing and not coming back, so what is above waits",
+        f"PROJ-{LAST - 1} is missing and not coming back, so the numbers above wait",
     ),
     "text-of-an-erased-ticket": (
         lost(ERASED[0]),

@@ -721,7 +721,7 @@ class TestEnds:
         before = stage.records()
 
         ended = restore(stage)
-        assert ended.err.count("what is above waits") == 1
+        assert ended.err.count("the numbers above wait") == 1
         assert max(stage.tickets()) == 4
         run_printed(stage, ended.out)
         again = restore(stage)

@@ -186,7 +186,7 @@ WRONG = {
     ),
     "not-asked-for": (
         with_tickets(FIRST, SECOND, ticket_fields("A", "x")),
-        "A-3: stored, and nobody asked for it",
+        "A-3: stored, and not requested",
     ),
     "not-stored": (with_tickets(FIRST), "A-2: announced, and not stored"),
     "announced-thrice": (
