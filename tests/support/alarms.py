@@ -26,7 +26,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
 def metrics_of(alarm: Json) -> Iterator[tuple[Json, str, int]]:
     """Yield each metric of an alarm with its statistic and its period."""
     if "MetricName" in alarm:
-        statistic = alarm.get("Statistic", alarm.get("ExtendedStatistic", ""))
+        statistic: str = alarm.get("Statistic") or alarm.get("ExtendedStatistic", "")
         yield alarm, statistic, alarm["Period"]
     for query in _stats(alarm).values():
         yield query["Metric"], query["Stat"], query["Period"]
