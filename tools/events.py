@@ -2,7 +2,7 @@
 
 The files there are Lambda SQS events as SQS delivers them, for `sam local invoke`, the
 console's test events and the tests; tables that know their requests do not know these.
-`python -m tools.events [DIRECTORY]` takes `.build/events` where it is told none.
+`python -m tools.events [DIRECTORY]` takes `.build/events` by default.
 """
 
 import hashlib

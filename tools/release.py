@@ -13,7 +13,7 @@
    `gh attestation verify FILE --repo OWNER/REPOSITORY` shows that it made a file.
 
 Nothing is published. `CodeBucket` and `CodeKey` of the translated template say where
-the zip file is. Whoever changes the files can change `SHA256SUMS` beside them.
+the zip file is. `SHA256SUMS` beside the files is no proof against their change.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ def write(wheel: Path, function: Path, directory: Path) -> None:
     shutil.copy(wheel, directory)
     base = f"{NAME}-{ticketctl.__version__}"
     for path in (function, *function.rglob("*")):
-        # Lambda reads as another user, whatever this machine's umask is.
+        # Lambda reads as another user, under any umask of this machine.
         path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
     shutil.make_archive(str(directory / base), "zip", function)
     source = (ROOT / "template.yaml").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
     python -m tools.translate packaged.yaml translated.json [--gradual]
 
 The transform decides on gradual deployments, so the result has them or lacks them,
-whatever parameters it is deployed with; it refuses the other value.
+for all parameters; it refuses the other value.
 """
 
 import json

@@ -71,7 +71,7 @@ def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
     if event["type"] == ASSIGNED:
         print(arguments.key, data["ticket_key"])
         return 0
-    # Whoever may send can get any key refused: believe refusals of your own messages.
+    # Each sender can get any key refused: believe refusals of your own messages.
     if data["message_id"] in message_ids:
         reason = data.get("reason", data["error_type"])  # Of an older worker.
         print(arguments.key, "refused:", reason, data["field"])
@@ -80,9 +80,9 @@ def status_of(event: dict[str, Any], message_ids: set[str]) -> int | None:
 
 
 def answer_of(body: str, message_ids: set[str]) -> int | None:
-    """Print an answer to the request; a message of somebody else is none.
+    """Print an answer to the request; a message of another sender is none.
 
-    Such as the SubscriptionConfirmation of another topic, and whatever else was sent.
+    Such as the SubscriptionConfirmation of another topic, or any other message.
     """
     try:
         return status_of(event_of(body), message_ids)

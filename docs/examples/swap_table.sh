@@ -17,7 +17,7 @@ table=${table##*/}
 # So begins the name of a restored table whose variable is not set in this shell.
 case $table in -*) echo "$table is no table: set the variable before it" >&2 && exit 1 ;; esac
 
-# Each mapping that invokes the function counts, whatever its queue, and all that is in flight.
+# Each mapping that invokes the function counts, of any queue, and all that is in flight.
 state=$(ticketctl status) || : # Status 3: a service that it does not need here, or the worker's state is unknown.
 echo "$state" | grep -q '^the worker is stopped: ' || { echo "first stop the worker: ticketctl stop" >&2 && exit 1; }
 

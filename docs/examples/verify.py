@@ -5,7 +5,7 @@
 The tickets are those of `ticketctl export`, of the AWS CLI's `dynamodb scan`, or of an
 export of the table to S3. docs/evidence.md defines the chain, and says how to get these
 files and the heads. Status 0: nothing contradicts the chain; 1: a problem, no item at
-all, or nobody reads the lines; 2: a file cannot be read.
+all, or the reader of the lines is gone; 2: a file cannot be read.
 """
 
 import base64

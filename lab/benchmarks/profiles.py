@@ -20,7 +20,7 @@ ASSUMPTIONS: Final = (
     "a Query and a PublishBatch take as long as the PutItem that was measured",
     "2.5 ms of a call and 5 ms of a transaction are the client's, and in the overhead",
 )
-"""Nobody published these times."""
+"""These times were never published."""
 
 SHARES: Final = (0.0, 0.5, 0.9, 0.95, 0.99, 1.0)
 PUT_MS: Final = (5.47, 7.55, 11.3, 13.2, 16.2, 29.0)

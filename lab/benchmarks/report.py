@@ -13,13 +13,13 @@ from benchmarks.workloads import Workload
 
 
 def assumptions(profile: Profile) -> str:
-    """Return the profile, and what nobody measured of it."""
+    """Return the profile, and its times that were never measured."""
     assumed = "".join(f"- {assumption};\n" for assumption in ASSUMPTIONS)
     return f"Latency profile: {profile.name}. Assumed:\n{assumed}"
 
 
 def prices() -> str:
-    """Return the prices of what is counted."""
+    """Return the prices of the counted calls."""
     return "".join(
         f"- ${dollar:g} a million {unit}: {source}.\n"
         for unit, (dollar, source) in PRICES.items()

@@ -1,4 +1,4 @@
-"""Workers that contend for a project, a reader, and what AWS told them.
+"""Workers that contend for a project, a reader, and AWS's answers to them.
 
 The shipped allocator numbers the same project in several workers at once, as in as many
 execution environments; a reader queries it meanwhile.
@@ -38,7 +38,7 @@ _LIMITS: Final = (
 
 @dataclass
 class Contention:
-    """What the workers and the reader of a run were told."""
+    """The answers to the workers and the reader of a run."""
 
     backend: Backend
     answers: dict[RequestKey, set[int]] = field(

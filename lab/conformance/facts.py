@@ -1,4 +1,4 @@
-"""The facts of `docs/proof.md`, compared with what contending workers were told."""
+"""The facts of `docs/proof.md`, compared with the answers to contending workers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -28,7 +28,7 @@ def contradicted(backend: Backend, workers: int = 4, batches: int = 4) -> list[s
 
 
 def contradictions(contention: Contention) -> Contradictions:
-    """Compare what was told with the items that are there."""
+    """Compare the answers with the items that are there."""
     items = _items_of(contention.backend, [*contention.answers])
     tickets = {
         int(address.key[1]): item

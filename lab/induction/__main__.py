@@ -15,7 +15,7 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "proof.md"
 
 
 def main() -> Iterator[str]:
-    """Print the axioms, the sums and the histories; yield what is red."""
+    """Print the axioms, the sums and the histories; yield the reds."""
     for number, axiom in enumerate(AXIOMS, 1):
         print(f"axiom {number}, {source(axiom)}: {axiom.text} ({axiom.used})")
     for text in OUT:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NoReturn
 
 FAILED: Final = 1
-"""Exit status: something is red, or nobody has read that nothing is."""
+"""Exit status: something is red, or the green result was not read."""
 
 
 def end_after(main: Callable[[], Iterable[str]]) -> NoReturn:

@@ -284,7 +284,7 @@ NUMBERS: Final[tuple[Property, ...]] = (
     a_finished_seed_has_a_base,
     nothing_comes_into_a_finished_gap,
 )
-"""They hold whatever becomes of the keys' records."""
+"""They hold for any fate of the keys' records."""
 
 OTHERS: Final[tuple[Property, ...]] = (
     a_refusal_saw_its_cap_reached,

@@ -37,7 +37,7 @@ class UndecidedError(Exception):
 
 @dataclass(frozen=True)
 class Obligation:
-    """A formula that must follow from what is known."""
+    """A formula that must follow from the known ones."""
 
     step: str
     name: str
@@ -89,7 +89,7 @@ class Before:
     """Any state of which the invariant holds."""
 
     def __init__(self, d: Domain) -> None:
-        """Name the state, and write down what is known of it."""
+        """Name the state, and write down its known formulas."""
         self.domain = d
         self.state = s = any_state(d)
         self.numbers = tuple(holds(s, d) for holds in NUMBERS)

@@ -291,7 +291,7 @@ def finish(s: State, d: Domain, rules: Rules) -> Step:
 
 
 def _base(s: State, n: Term) -> Term:
-    """Return the last number that a worker gave: what was filled in lies above it."""
+    """Return the last number that a worker gave: filled-in ones lie above it."""
     return z3.If(z3.And(n > 0, s.filled(n)), s.under(n), n)
 
 

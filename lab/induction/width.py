@@ -46,7 +46,7 @@ ORDINARY: Final = {NUMBER: SMALL[NUMBER][2:-1], KEY: SMALL[KEY]}
 
 
 def main() -> Iterator[str]:
-    """Print how much was asked; yield what is too narrow."""
+    """Print the number of questions; yield what is too narrow."""
     conditions_asked = kinds_asked = 0
     unused = set(AS_WIDE)
     for name in STEPS:
@@ -82,7 +82,7 @@ class Widening:
         self.conditions = [*conditions(self.before.step(self.name, Rules()).guard)]
 
     def too_long(self) -> Iterator[str]:
-        """Yield what is not proved within its resources as the guard stands."""
+        """Yield obligations that are not proved within their resources."""
         for obligation in self._obligations(lambda guard: z3.And([*conditions(guard)])):
             if not _is_proved(obligation):
                 yield f"{self.name}: {obligation.name} takes more: name it in LONG"

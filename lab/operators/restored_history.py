@@ -38,7 +38,7 @@ class Killed(BaseException):
 
 
 def kill() -> None:
-    """Kill whoever calls.
+    """Kill the caller.
 
     Raises:
         Killed: Always.
@@ -234,7 +234,7 @@ class RestoredHistory:
             if not self._is_refused(number):
                 broken(Invariant.RESTORE_SILENT, f"{number} is not back, nor refused")
             self.met["numbers refused"] += 1
-        # Nobody can know of a request that neither the file nor a table has.
+        # A request in neither the file nor a table cannot be known.
         asked = {key for key in known.values() if key} | records.keys()
         for key in sorted(asked & self.numbers.keys()):
             again, was = self.system.ask(key), self.numbers[key]

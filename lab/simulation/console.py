@@ -15,11 +15,11 @@ console: Final = Console()
 
 FOUND: Final = 1
 """Exit status: a promise was broken, or the page says something else; rich has it, too,
-when nobody reads on."""
+when the reader is gone."""
 
 
 def show(outcome: Outcome) -> None:
-    """Print every call and its answer, and what was broken.
+    """Print every call and its answer, and the broken invariants.
 
     Raises:
         Exit: A promise was broken.

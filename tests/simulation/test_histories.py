@@ -20,7 +20,7 @@ def totals() -> Totals:
 
 
 class TestEveryPromise:
-    """Gapless, once per key, announced, nothing lost, whatever fails."""
+    """Gapless, once per key, announced, nothing lost, under every fault."""
 
     def test_no_promise_is_broken_when_anything_may_fail(self, totals: Totals) -> None:
         assert totals.violations == []

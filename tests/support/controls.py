@@ -48,7 +48,7 @@ class Controls:
     alarms: dict[str, dict[str, Any] | None] = field(
         default_factory=lambda: {"WorkerErrorsAlarm": alarm()}
     )
-    """By their names in the template; None for one that somebody has deleted."""
+    """By their names in the template; None for a deleted one."""
     removed: set[str] = field(default_factory=set)
     """The names of those that an update has removed from the stack."""
     mapping: str | None = "Enabled"
@@ -64,7 +64,7 @@ class Controls:
     """When the mappings' states have changed since."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     alias: str | None = "7"
-    """The alias's version; none if somebody has deleted it."""
+    """The alias's version; none if it was deleted."""
     weights: dict[str, float] = field(default_factory=dict)
     has_alarm_topic: bool = False
     ages: list[float] = field(default_factory=lambda: [0.0])
@@ -74,7 +74,7 @@ class Controls:
     is_log_slow: bool = False
     """Whether no query of the log ends."""
     lost: set[str] = field(default_factory=set)
-    """The settings that somebody has lost: of a table, with its name, or the stack."""
+    """The lost settings: of a table, with its name, or the stack."""
     log: list[str] = field(default_factory=list)
     """The lines of the worker's log that a query finds, the newest last."""
     errors: dict[str, str] = field(default_factory=dict)

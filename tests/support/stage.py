@@ -61,7 +61,7 @@ class Stage:
         self.on_pause: Callable[[], object] = lambda: None
         """Happens whenever a command waits."""
         self.has_worker = False
-        """Whether the worker numbers at once whatever is sent."""
+        """Whether the worker numbers at once all that is sent."""
         outputs = dict.fromkeys(NEEDED_OUTPUTS, "none") | {
             "TicketsTableName": "tickets",
             "IdempotencyKeysTableName": "keys",
@@ -291,7 +291,7 @@ def _address(project_id: str, place: int | str) -> Address:
 def without_sleep(
     attempts: int = 40, sleep: Callable[[float], None] = lambda _: None
 ) -> RetryPolicy:
-    """Return a policy that waits for nobody."""
+    """Return a policy that does not wait."""
     return RetryPolicy(attempts, sleep=sleep)
 
 

@@ -122,13 +122,13 @@ class Steps:
         self._controls.second = state
 
     def holding(self, queue: str, hours: str) -> None:
-        """Let somebody receive a message of a queue, and hold it for hours."""
+        """Let another consumer receive a message of a queue, and hold it for hours."""
         self.services.queues[queue].send("{}")
         [message] = self.services.queues[queue].receive(1)
         message.visible_at = self.services.scheduler.now + float(hours) * 3600
 
     def waiting(self, count: str) -> None:
-        """Put messages on the queue that nobody receives."""
+        """Put messages on the queue that no consumer receives."""
         for _ in range(int(count)):
             self.services.queues["source"].send("{}")
 
@@ -156,11 +156,11 @@ class Steps:
         self._controls.log.append(text)
 
     def lost(self, *words: str) -> None:
-        """Let somebody have lost a setting: `keys expiry`, `topic`, `policy`."""
+        """Lose a setting: `keys expiry`, `topic`, `policy`."""
         self._controls.lost.add(" ".join(words))
 
     def lost_log(self) -> None:
-        """Let somebody have deleted the worker's log group."""
+        """Delete the worker's log group."""
         self._controls.errors["StartQuery"] = GONE
 
     def slow_log(self) -> None:
@@ -242,7 +242,7 @@ class Steps:
         self.stage.hold(*starts)
 
     def worker(self) -> None:
-        """Let the worker number whatever is sent from now on."""
+        """Let the worker number all that is sent from now on."""
         self.stage.has_worker = True
 
     def meanwhile(self, body: str, *pairs: str) -> None:

@@ -98,7 +98,7 @@ class Keyboard(io.TextIOWrapper):
 
 
 class Reader(Thread):
-    """Reads all that comes, so that nobody who writes has to wait."""
+    """Reads all that comes, so that no writer has to wait."""
 
     def __init__(self, end: int) -> None:
         """Begin to read."""

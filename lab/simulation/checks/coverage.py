@@ -24,7 +24,7 @@ SOME: Final = 10
 
 BLOCKS: Final = {5: 6, 10: 70, 49: 150, 50: 300}
 BATCHES: Final = {10: 4, 50: 45, 130: 80, 1000: 300}
-"""The sizes up to which blocks and batches are told apart, and their intervals."""
+"""The sizes up to which blocks and batches are distinguished, and their intervals."""
 
 REFUSALS: Final = {
     "TransactionConflict": 15,

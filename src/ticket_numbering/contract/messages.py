@@ -80,7 +80,7 @@ class CreateTicket(BaseModel):
         examples=["order-4712-complaint-1"],
     )
     title: Title = Field(
-        description="One line that says what the ticket is about.",
+        description="The subject of the ticket.",
         examples=["The caf\u00e9's export loses line breaks"],
     )
     max_number: MaxNumber | None = Field(

@@ -52,7 +52,7 @@ class TestEvents:
     def test_event_is_that_of_the_worker_but_marked_as_replayed(
         self, stage: Stage
     ) -> None:
-        """Also where the ticket before it is lost, which nobody can then compare."""
+        """Also where the ticket before it is lost, and cannot be compared."""
         for request in (create_ticket(), REQUEST):
             stage.services.queues["source"].send(request.model_dump_json())
             stage.work()

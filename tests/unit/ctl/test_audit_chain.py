@@ -77,7 +77,7 @@ def behind_a_gap(steps: Steps) -> None:
 
 
 def dated_before_a_gap(steps: Steps) -> None:
-    """Behind a gap a segment may start, and nobody knows the date before it."""
+    """Behind a gap a segment may start, and the date before it is unknown."""
     remove(steps, 3, 4, 5, 6)
     date = "2020-01-01T00:00:00.000Z"
     steps.put(*block_items(block_of([create_ticket("A")], 4, date)))
@@ -282,7 +282,7 @@ class TestLostTickets:
     def test_reserved_item_is_malformed_when_it_has_an_attribute_of_a_ticket(
         self, steps: Steps, name: str
     ) -> None:
-        """Nothing covers it: it would be a text that anybody can put there."""
+        """Nothing covers it: it would be a text that each writer can put there."""
         steps.numbers("A", 3)
         steps.loses_text("A", 2)
         steps.changes("A", 2, **{name: "x"})
@@ -382,7 +382,7 @@ class TestVerifier:
     def test_status_is_that_of_other_commands_when_nobody_reads_the_lines(
         self, tickets: Steps, tmp_path: Path
     ) -> None:
-        """Nobody takes a list that was not read for a clean one."""
+        """A list that was not read is not taken for a clean one."""
         given = json.dumps({"Items": tickets.services.tables.items("tickets")})
         reader, writer = os.pipe()
         os.close(reader)
@@ -596,7 +596,7 @@ class TestHeads:
     def test_head_holds_when_the_chain_restarts_at_its_ticket(
         self, steps: Steps
     ) -> None:
-        """Somebody put the hash of the ticket before back: the head says no more."""
+        """The hash of the ticket before was put back: the head says no more."""
         steps.numbers("A", 1)
         segment(steps, 2)
         head = KeptHead("A", 2, chain_of(steps, 2))
@@ -636,7 +636,7 @@ class TestHeadFiles:
     def test_heads_are_read_when_the_last_line_was_not_ended(
         self, tmp_path: Path
     ) -> None:
-        """Whatever the file is named; also the data of an announcement."""
+        """For any name of the file; also the data of an announcement."""
         file = tmp_path / "heads.csv"
         line = '{"project_id": "A", "number": 2, "chain": "v1:a", "x": 1}'
         file.write_text(line)

@@ -34,7 +34,7 @@ EARLY: Final = "2020-01-01T00:00:00.000Z"
 
 @dataclass(frozen=True)
 class Sequence:
-    """A project on a steps, and somebody who can write all its items."""
+    """A project on a stage, and an attacker who can write all its items."""
 
     steps: Steps
     project: str

@@ -85,7 +85,7 @@ class TestItems:
         expected: list[tuple[FindingKind, int, int]],
         projects: tuple[str, ...],
     ) -> None:
-        """But for those of an unfinished seed, which nobody has given."""
+        """But for those of an unfinished seed, which were never given."""
         steps.put(*items)
 
         found, counts = exported(steps, *projects)

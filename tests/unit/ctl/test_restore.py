@@ -170,7 +170,7 @@ DAMAGES = WHOLE | {
 
 
 class TestRestore:
-    """Nothing is lost or doubled, whatever is restored in whatever order."""
+    """Nothing is lost or doubled, for any file in any order."""
 
     @pytest.mark.parametrize(("damage", "changed"), cases(DAMAGES))
     def test_each_old_request_has_its_old_number_after_a_restore(
@@ -331,7 +331,7 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
 
 
 class TestRefusals:
-    """Whatever is in doubt is named before anything is written, and stays as it is."""
+    """Each doubtful item is named before anything is written, and stays as it is."""
 
     @pytest.mark.parametrize(("damage", "number", "fields", "why"), cases(UNSURE))
     def test_ticket_is_refused_when_its_record_or_hash_does_not_vouch_for_it(
@@ -385,7 +385,7 @@ class TestRefusals:
     def test_hash_counts_for_nothing_when_the_next_ticket_has_no_room_for_it(
         self, history: History
     ) -> None:
-        """Whoever writes a file can compute a hash that fits the text."""
+        """The writer of a file can compute a hash that fits the text."""
         history.lose(2, tables=BOTH_TABLES)
         forged = exported(history, 3) | {"number": 2, "idempotency_key": "forged"}
         forged["chain"] = chain_after(forged, "")
@@ -429,7 +429,7 @@ class TestRefusals:
     def test_lost_number_is_a_ticket_again_when_its_hash_is_the_reserved_one(
         self, history: History, keys: Sequence[int]
     ) -> None:
-        """Somebody reserved it, and then found a backup; new ones are not allowed."""
+        """It was reserved before a backup was found; new ones are not allowed."""
         before = history.tickets()
         history.stage.outputs["AllowedProjects"] = "OPS"
         both(reserved(LAST), unrecorded(*keys))(history)

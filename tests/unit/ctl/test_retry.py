@@ -24,7 +24,7 @@ def test_delays_double_from_the_shortest_to_the_longest() -> None:
     policy = RetryPolicy(5, 0.25, 1.5, slept.append, longest)
 
     with pytest.raises(BusyError):
-        policy.until(lambda: None, "somebody is in the way")
+        policy.until(lambda: None, "another writer is in the way")
 
     assert slept == [0.25, 0.5, 1.0, 1.5]
     assert {low for low, _ in ranges} == {0.0}

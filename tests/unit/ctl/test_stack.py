@@ -401,7 +401,7 @@ def expire() -> None:
 
 
 class TestCredentials:
-    """Whatever botocore is told of credentials, a person reads one line of it."""
+    """A person reads one line about credentials of any kind."""
 
     # Of Python, where no terminal is asked for an MFA code.
     @pytest.mark.filterwarnings("ignore::getpass.GetPassWarning")

@@ -74,7 +74,7 @@ UNKNOWN: dict[str, tuple[str, set[str]]] = {
 
 
 class TestNoAnswer:
-    """The rest is shown, and nobody takes it for all."""
+    """The rest is shown, and is not taken for all."""
 
     @pytest.mark.parametrize("service", UNKNOWN)
     @pytest.mark.parametrize("why", ["refuses", "does not answer"])

@@ -402,7 +402,7 @@ PROBE = create_ticket("A", "probe")
 def probed(deaf_to: int) -> tuple[bool, ModelServices]:
     """Let a run of `verify` probe a new subscription for a minute.
 
-    Every request is announced, and the first ones to nobody.
+    Every request is announced, and the first ones to no subscriber.
     """
     services = ModelServices()
     requests = services.queues["source"]

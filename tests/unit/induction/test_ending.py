@@ -1,4 +1,4 @@
-"""The proof ends red or green, and quietly when nobody reads on."""
+"""The proof ends red or green, and quietly when the reader is gone."""
 
 import os
 import subprocess

@@ -36,7 +36,7 @@ NOT_BY_A_HANDLER: Final = {
     "kms:GenerateDataKey",
 }
 NEVER: Final = {"iam:DeleteRolePermissionsBoundary"}
-"""Whoever has it can give a role any right."""
+"""Its holder can give a role any right."""
 WITHOUT_A_RESOURCE: Final = {
     *("codedeploy:StopDeployment", "sns:SetSubscriptionAttributes", "sns:Unsubscribe")
 }

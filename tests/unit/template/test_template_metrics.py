@@ -202,7 +202,7 @@ PASSING: dict[str, Sequence[Sequence[float]]] = {
     "MetricsMissingAlarm": [[GAP] * 5, [0] * 5, [0, 0, 0, 9, 9]],
     SHARE: [[0, 50, 0, 0]],
 }
-"""Series of the first metric that wake nobody."""
+"""Series of the first metric that raise no alarm."""
 
 
 class TestAlarms:

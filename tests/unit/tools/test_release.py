@@ -84,7 +84,7 @@ def test_metadata_is_as_the_serverless_application_repository_takes_it() -> None
 
 
 class TestFiles:
-    """Whoever has the directory can deploy from it."""
+    """The directory alone is enough to deploy."""
 
     def test_checksums_are_those_of_all_other_files(self, release: Path) -> None:
         files = [path for path in release.iterdir() if path.name != "SHA256SUMS"]

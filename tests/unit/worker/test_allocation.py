@@ -484,7 +484,7 @@ CAPS = cases(
         "rival-of-two": Caps(
             [rival(2, "Full"), rival(2, "Full, too"), ONE, rival(4)], [FULL, FULL, 3, 4]
         ),
-        # The key belongs to the first, whatever the other's cap.
+        # The key belongs to the first, for any cap of the other.
         "rival-in-front": Caps([rival(3), rival(2, "Full")], [3, 3], reads=0),
         "first-read-fails": Caps([capped(1, "mine", title="Mine")], [2], failures=1),
         "every-read-fails": Caps(

@@ -61,7 +61,7 @@ class TestAnswersSoFar:
     def test_answers_are_announced_before_the_wait_and_dead_letters_last(
         self, system: System
     ) -> None:
-        """Numbers, then refusals; a dead-letter queue that hangs delays nobody."""
+        """Numbers, then refusals; a dead-letter queue that hangs delays no message."""
         replayed = create_ticket("QUIET")
         system.store.put(block_of([replayed]))
         invalid = queue_record(ticket_fields(no_such_field="unknown"))

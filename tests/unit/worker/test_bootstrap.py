@@ -89,7 +89,7 @@ def worker_of(variables: dict[str, str]) -> Any:
 
 @pytest.mark.parametrize("variable", OTHER)
 def test_worker_is_another_one_when_a_setting_is(variable: str) -> None:
-    """A setting that nobody hands over would be silent.
+    """A setting that is not handed over would be silent.
 
     One may count only where another one has chosen an adapter.
     """

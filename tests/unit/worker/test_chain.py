@@ -33,7 +33,7 @@ COVERED: dict[str, Any] = {
 
 
 class TestForm:
-    """Whoever has the page alone computes the same hashes."""
+    """A reader of the page alone computes the same hashes."""
 
     def test_chain_is_the_digest_of_a_json_array_without_blanks(self) -> None:
         array = (

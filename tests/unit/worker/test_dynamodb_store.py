@@ -188,7 +188,7 @@ class TestHead:
     def test_head_is_the_item_with_the_highest_sort_key(
         self, item: Item, head: Head
     ) -> None:
-        """Whatever another program wrote there, it fails no request."""
+        """No item of another program fails a request."""
         store, dynamodb = store_of(ticket_id("PROJ", 1), item)
 
         assert store.head("PROJ") == head
@@ -287,7 +287,7 @@ class TestBlockRequest:
     def test_write_block_puts_each_ticket_and_its_key(
         self, sample: Any, request_: Any
     ) -> None:
-        """Whoever reads the key's record alone can test no guess of the text."""
+        """A reader of the key's record alone can test no guess of the text."""
         store, dynamodb = store_of()
         request = CreateTicket.parse(json.dumps(request_))
         ticket, record = sample["ticket"], sample["record"]
@@ -336,7 +336,7 @@ class TestBlockRequest:
 
 @given(REQUESTS)
 def test_record_of_a_key_is_that_of_no_other_key(message: dict[str, Any]) -> None:
-    """However long its parts are, and whatever signs they have."""
+    """For any length and any characters of its parts."""
     key = CreateTicket.model_validate(message).key
 
     assert key_of_id(key_id(key)) == key

@@ -40,7 +40,7 @@ def _refused(block: Block) -> BlockInvalid:
 
 @dataclass
 class Lying(FakeLine):
-    """Gives whatever place a function says."""
+    """Gives the place that a function returns."""
 
     turn: Callable[[int], int] = lambda head: head
 
@@ -57,7 +57,7 @@ class Lying(FakeLine):
 
 
 class TestBoundOfTheWait:
-    """Whatever the line says, the first number comes soon, and every batch is done."""
+    """The first number comes soon, and each batch is done, for any answer of a line."""
 
     @pytest.mark.parametrize("dead", [10, 700, 1_000, 100_000])
     def test_first_number_comes_soon_when_nobody_comes_to_the_places_in_front(
@@ -305,7 +305,7 @@ class TestWaiting:
 
 
 class TestGivingBack:
-    """What a block does not use is given back, so that nobody waits for it."""
+    """Unused numbers of a block are given back, so that no worker waits for them."""
 
     def test_numbers_are_given_back_when_requests_turn_out_to_be_replays(self) -> None:
         line = FakeLine()
