@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -76,6 +77,19 @@ def wait_until(
             raise TimeoutError(f"nothing after {seconds} s: {why()}")
         time.sleep(0.05)
     return found
+
+
+@contextmanager
+def killed_at_end(
+    process: "subprocess.Popen[str]",
+) -> Iterator["subprocess.Popen[str]"]:
+    """Kill a process group that has not ended when its test has."""
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """The programs that stand on the pages, and the subscription beside them."""
 
 import json
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import System, wait_until
+from tests.e2e.conftest import System, killed_at_end, wait_until
 from tests.support.ctl_process import Ctl
 from tests.support.markdown_commands import blocks
 from tests.support.paths import EXAMPLES, ROOT
@@ -62,19 +61,20 @@ def test_request_of_the_page_arrives_at_the_consumer_of_the_other_page(
         text=True,
         check=True,
     )
-    with subprocess.Popen(  # noqa: S603 - our own page.
+    process = subprocess.Popen(  # noqa: S603 - our own page.
         program("consuming.md"),
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
         text=True,
-    ) as consumer:
+    )
+    with killed_at_end(process) as consumer:
         assert consumer.stdout
         number = consumer.stdout.readline()
         other = {"project_id": "PROJ", "idempotency_key": "form-7f3a", "title": "Other"}
         system.send(json.dumps(other))
         refusal = consumer.stdout.readline()
-        consumer.send_signal(signal.SIGKILL)
 
     assert len(sent.stdout.strip()) == 36
     assert number.startswith("PROJ-")

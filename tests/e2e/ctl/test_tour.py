@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import PATIENCE_SECONDS, wait_until
+from tests.e2e.conftest import PATIENCE_SECONDS, killed_at_end, wait_until
 from ticketctl.local.artifact import ROOT
 from ticketctl.local.connection_files import SHELL_FILE
 
@@ -32,12 +33,15 @@ def printed(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "up.txt"
     with (
         path.open("wb") as out,
-        subprocess.Popen(
-            [sys.executable, "-m", "ticketctl", "up"],
-            cwd=ROOT,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+        killed_at_end(
+            subprocess.Popen(
+                [sys.executable, "-m", "ticketctl", "up"],
+                cwd=ROOT,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                text=True,
+            )
         ) as process,
     ):
         ready = "Stop with Ctrl-C: the tickets are gone then"
@@ -47,21 +51,25 @@ def printed(tmp_path: Path) -> Iterator[Path]:
         assert process.wait(PATIENCE_SECONDS) == 0
 
 
-def typed(command: str, directory: Path) -> "subprocess.Popen[str]":
+def typed(
+    command: str, directory: Path
+) -> AbstractContextManager["subprocess.Popen[str]"]:
     """Start a command in a shell that has sourced the file."""
     own = {"TICKETCTL": TICKETCTL}
     # Variables of a newcomer's shell must not lead elsewhere.
     foreign = {"AWS_PROFILE": "foreign", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
     script = f"source {shlex.quote(str(SHELL_FILE))} && {command}"
-    return subprocess.Popen(  # noqa: S603 - our own commands.
+    process = subprocess.Popen(  # noqa: S603 - our own commands.
         ["/bin/bash", "-c", script.replace("ticketctl ", f"{TICKETCTL} ")],
         cwd=directory,
         env=os.environ | foreign | own | {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        start_new_session=True,
         text=True,
     )
+    return killed_at_end(process)
 
 
 def said(command: str, directory: Path, status: int = 0) -> str:
