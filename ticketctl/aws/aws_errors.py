@@ -77,7 +77,12 @@ def is_of_credentials(error: BaseException) -> bool:
     frames = walk_tb(error.__traceback__)
     modules = {frame.f_globals.get("__name__") for frame, _ in frames}
     # The credentials sign the call, right or wrong.
-    own = {"botocore.credentials", "botocore.tokens", "botocore.auth"}
+    own = {
+        "botocore.credentials",
+        "botocore.tokens",
+        "botocore.auth",
+        "botocore.crt.auth",  # In place of the one before, where awscrt is.
+    }
     return not modules.isdisjoint(own)
 
 

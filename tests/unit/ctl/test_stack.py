@@ -434,6 +434,20 @@ class TestCredentials:
         assert "error: no usable credentials: " in ended.err
         assert "sign in with `aws login`" in ended.err.splitlines()[-1]
 
+    def test_login_is_asked_again_when_its_token_is_gone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without awscrt botocore reads no credentials of `aws login`."""
+        config = tmp_path / "config"
+        config.write_text(f"[profile p]\nlogin_session = {CALLER}\n")
+        monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+        monkeypatch.setenv("AWS_LOGIN_CACHE_DIRECTORY", str(tmp_path))
+
+        ended = ctl("--profile", "p", "--region", "eu-west-1", "status")
+
+        assert ended.status == Status.CLOUD
+        assert "Please reauthenticate with 'aws login'" in ended.err
+
     def test_remedy_is_credentials_when_a_token_is_torn(self, tmp_path: Path) -> None:
         """Two tools may refresh it at once; the first call reads it."""
         tokens = tmp_path / ".aws" / "sso" / "cache"
