@@ -32,6 +32,7 @@ from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.items import json_values, plain, timestamp_now
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.table_reader import TableReader
+from ticketctl.aws.tickets import find_ticket
 from ticketctl.export.export import Export
 from ticketctl.export.unexplained import Unexplained
 from ticketctl.files.exported import end_line, record_line
@@ -50,7 +51,6 @@ from ticketctl.restore.restoring import Restore
 from ticketctl.restore.verdicts import Verdicts
 from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed
-from ticketctl.show.lookup import find_ticket
 
 TABLES: Final = (TICKETS, KEYS)
 VERBS: Final = {verb: status for status, verb in MARKS.items()}

@@ -22,6 +22,7 @@ from simulation.world.execution_environment import SETTINGS, SHIPPED, Algorithm
 from simulation.world.world import Outcome, World
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.retry import RetryPolicy
+from ticketctl.aws.tickets import find_ticket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.importing.judging import ALREADY, Judge
 from ticketctl.importing.lines import ExternalTicket
@@ -30,7 +31,6 @@ from ticketctl.importing.writing import WRITTEN, Import, ends
 from ticketctl.ledger.item import MARKS
 from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed
-from ticketctl.show.lookup import find_ticket
 
 PROJECT: Final = "P0"  # Every scenario has it.
 CALLER: Final = "arn:aws:sts::123456789012:assumed-role/operators/ann"

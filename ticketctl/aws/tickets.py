@@ -16,7 +16,8 @@ from ticketctl.aws.items import ledger_item
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import RawItem, TableReader
-from ticketctl.cli.errors import InputError
+from ticketctl.cli.errors import InputError, NotThereError
+from ticketctl.cli.output import program
 from ticketctl.ledger.item import Item
 from ticketctl.ledger.standing import Neighbours
 
@@ -45,6 +46,21 @@ def get_ticket(stack: StackAccess, project_id: str, number: int) -> Item | None:
         ConsistentRead=True,
     )
     return ledger_item(answer["Item"]) if "Item" in answer else None
+
+
+def find_ticket(stack: StackAccess, project_id: str, number: int) -> Item:
+    """Return a ticket.
+
+    Raises:
+        NotThereError: There is none of that number.
+    """
+    ticket = get_ticket(stack, project_id, number)
+    if ticket is None:
+        raise NotThereError(
+            f"there is no ticket {project_id}-{number}; "
+            f"see the latest with: {program} list {project_id}"
+        )
+    return ticket
 
 
 def records_of(

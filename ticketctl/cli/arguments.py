@@ -1,5 +1,7 @@
 """Arguments that name a project or a request: valid by the contract's rules."""
 
+from collections.abc import Iterable
+
 from ticket_numbering.contract.field_types import (
     IDEMPOTENCY_KEY_RULE,
     PROJECT_ID_RULE,
@@ -19,6 +21,15 @@ def checked_project(project_id: str) -> str:
     if not is_project_id(project_id):
         raise InputError(f"no project id: {project_id!r}; it {PROJECT_ID_RULE}")
     return project_id
+
+
+def checked_projects(project_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return project ids, each once.
+
+    Raises:
+        InputError: One is invalid.
+    """
+    return tuple(dict.fromkeys(map(checked_project, project_ids)))
 
 
 def request_key(project_id: str, idempotency_key: str) -> RequestKey:

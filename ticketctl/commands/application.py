@@ -159,6 +159,11 @@ def ticketctl(
     program.call = _called(ctx)
 
 
+def finder(ctx: typer.Context) -> Callable[[], "Stack"]:
+    """Return what finds the stack, for work that checks its arguments before."""
+    return lambda: stack_of(ctx)
+
+
 def stack_of(ctx: typer.Context) -> "Stack":
     """Find the stack that the options of the application name."""
     from ticketctl.aws.stack import find_stack

@@ -1,18 +1,11 @@
 """The command that audits the tables."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import print_json, spinner
-from ticketctl.commands.application import SEQUENCES, command, stack_of
+from ticketctl.commands.application import SEQUENCES, command, finder
 from ticketctl.commands.options import Json, Rate, TicketsTable
-
-if TYPE_CHECKING:
-    from ticketctl.audit.heads import KeptHead
 
 
 @command(
@@ -64,52 +57,10 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
     found, or if there was nothing to read.
     """
-    from ticketctl.audit.audit import audit_checked
-    from ticketctl.audit.heads import add_heads, read_heads
-    from ticketctl.audit.reading import AuditPlan
-    from ticketctl.audit.report import print_report, report_json
-    from ticketctl.aws.rate_limiter import RateLimiter
-    from ticketctl.aws.table_reader import TableReader
-    from ticketctl.cli.arguments import checked_project
+    from ticketctl.audit import command as work
 
-    given = (tickets_table, keys_table)
-    # An empty name is a script's mistake, and must not stand for the live tables.
-    if "" in given or given.count(None) == 1:
-        raise InputError(
-            "give both --tickets-table and --keys-table: they belong together"
-        )
-    projects = tuple(dict.fromkeys(map(checked_project, project or ())))
-    is_begun = save and Path(save).exists() and Path(save).stat().st_size
-    known = read_heads(save) if save and is_begun else []
-    heads = [head for path in check or () for head in read_heads(path, projects)]
-    last = _last_heads(since, projects) if since else []
-    stack = stack_of(ctx)
-    reader = TableReader.of(stack, limiter=RateLimiter(rate))
-    if tickets_table and keys_table:
-        reader.tickets_table, reader.keys_table = tickets_table, keys_table
-    plan = AuditPlan(
-        projects or tuple(dict.fromkeys(head.project_id for head in last)),
-        stack.retention_days,
-        heads=[*heads, *last],
-        since={head.project_id: head.number for head in last},
+    tables = tickets_table, keys_table
+    choices = work.Choices(
+        project or (), tables, save, check or (), since, rate, as_json
     )
-    with spinner("reading both tables") as show:
-        report = audit_checked(reader, plan, show)
-    if as_json:
-        print_json(report_json(report, stack.region))
-    else:
-        print_report(report, stack.region)
-    if save:  # Last, so that no finding is lost with a file that cannot be written.
-        add_heads(save, report.heads(known))
-    if not report.is_clean:
-        raise typer.Exit(Status.PROBLEM)
-
-
-def _last_heads(path: str, projects: Sequence[str]) -> Sequence["KeptHead"]:
-    """Return the last heads of each project, or of these."""
-    from ticketctl.audit.heads import last_heads, read_heads
-
-    last = last_heads(read_heads(path, projects))
-    if missing := {*projects} - {head.project_id for head in last}:
-        raise InputError(f"{path}: no head of {', '.join(sorted(missing))}")
-    return last
+    raise typer.Exit(work.audit(finder(ctx), choices))

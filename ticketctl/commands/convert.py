@@ -4,9 +4,18 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.output import counted, note_if_interrupted, print_note
 from ticketctl.commands.application import LOCAL, command
 from ticketctl.commands.options import Save
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="COLUMN=FIELD",
+        help="The field that a column holds; can be repeated. "
+        "Columns without it are left out.",
+    ),
+]
 
 
 @command(
@@ -21,15 +30,7 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
         str,
         typer.Argument(metavar="FILE", help="CSV or JSON lines; - is standard input."),
     ],
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map",
-            metavar="COLUMN=FIELD",
-            help="The field that a column holds; can be repeated. "
-            "Columns without it are left out.",
-        ),
-    ] = None,
+    columns: Columns = None,
     project: Annotated[
         str | None, typer.Option(help="The project of rows that name none.")
     ] = None,
@@ -71,33 +72,9 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
     and the status is 2. For an import save the file, because a pipe that breaks looks
     like an end, and could not ask about the next number.
     """
-    from ticketctl.cli.arguments import checked_project
-    from ticketctl.convert.columns import mapped
-    from ticketctl.convert.convert import Conversion, Rules, check_end, open_rows
-    from ticketctl.convert.times import check_form, zone_of
-    from ticketctl.files.derived_keys import keys_of
-    from ticketctl.files.lines import Problems
-    from ticketctl.files.whole_file import so_far, writing
+    from ticketctl.convert import command as work
 
-    if project is not None:
-        checked_project(project)
-    if date_format:
-        check_form(date_format)
-    zone = zone_of(time_zone) if time_zone else None
-    keys = keys_of(file, key_prefix) if key_prefix is not None else None
-    problems, count = Problems(file), 0
-    conversion = Conversion(Rules(project, date_format, zone, fit, keys), problems)
-    with (
-        writing(save) as write,
-        note_if_interrupted(
-            lambda: so_far(save, counted(count, "line")) if count else ""
-        ),
-        open_rows(file, mapped(columns or ()), encoding, conversion.changes) as rows,
-    ):
-        for line in conversion.lines(rows):
-            write(line)
-            count += 1
-        check_end(count, problems)
-    for change in conversion.changes.remarks():
-        print_note(change)
-    print_note(f"converted {counted(count, 'line')}{f' to {save}' if save else ''}")
+    given = work.Choices(
+        columns or (), project, encoding, date_format, time_zone, fit, key_prefix, save
+    )
+    work.convert(file, given)

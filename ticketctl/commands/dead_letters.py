@@ -1,13 +1,11 @@
 """The commands that look after dead letters."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import console, print_json
 from ticketctl.commands.application import OPERATIONS, Group, app, command, stack_of
 from ticketctl.commands.options import Json, Yes, completed_by
 from ticketctl.dead_letters import REASONS
@@ -77,17 +75,9 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show all of one dead letter."""
-    from ticketctl.dead_letters.selection import Selection, select
-    from ticketctl.dead_letters.views import print_whole
+    from ticketctl.dead_letters.views import show_dead_letter
 
-    [dead_letter] = select(stack_of(ctx), Selection([message_id]))
-    if raw:
-        sys.stdout.buffer.write(dead_letter.body.encode())
-        sys.stdout.buffer.flush()
-    elif as_json:
-        print_json(dead_letter.as_json())
-    else:
-        print_whole(console(), dead_letter)
+    show_dead_letter(stack_of(ctx), message_id, raw=raw, as_json=as_json)
 
 
 @command(

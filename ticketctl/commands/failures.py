@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.output import print_json, print_line
 from ticketctl.commands.application import OPERATIONS, command, stack_of
 from ticketctl.commands.options import Json
 
@@ -30,14 +29,6 @@ def failures(
     reads the log with CloudWatch Logs Insights, which costs by what it scans. The
     newest lines can be missing for a minute.
     """
-    from ticketctl.aws.stack import place_of
-    from ticketctl.failures.failures import failures_of, lines_of
+    from ticketctl.failures.failures import show_failures
 
-    stack = stack_of(ctx)
-    failures = failures_of(stack, hours)
-    if as_json:
-        print_json([vars(failure) | {"cure": failure.cure} for failure in failures])
-        return
-    print_line(str(place_of(stack)))
-    for line in lines_of(failures, hours):
-        print_line(line)
+    show_failures(stack_of(ctx), hours, as_json=as_json)

@@ -4,9 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import spinner
-from ticketctl.commands.application import SEQUENCES, command, stack_of
+from ticketctl.commands.application import SEQUENCES, command, finder
 from ticketctl.commands.options import Rate, Yes
 
 ExportFile = Annotated[
@@ -62,43 +60,8 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
     interrupted restore again to continue it. Ends with status 1 if something is
     refused, or is to be done by a command that it prints.
     """
-    from ticketctl.audit.heads import read_heads
-    from ticketctl.aws.items import timestamp_now
-    from ticketctl.aws.rate_limiter import RateLimiter
-    from ticketctl.aws.stack import caller_arn
-    from ticketctl.aws.table_reader import TableReader
-    from ticketctl.cli.arguments import checked_project
-    from ticketctl.files.lines import MOST_PROBLEMS
-    from ticketctl.restore.database import Database
-    from ticketctl.restore.deeds import Terms
-    from ticketctl.restore.outlines import failing_heads
-    from ticketctl.restore.reading import (
-        NOTHING,
-        ExportReader,
-        read_tables,
-        saved_file,
-    )
-    from ticketctl.restore.report import carry_out, look
-    from ticketctl.restore.restoring import Restore
+    from ticketctl.restore import command as work
 
-    projects = frozenset(map(checked_project, project or ()))
-    with Database() as database, saved_file(file) as (saved, copy):
-        ExportReader(database, saved, projects).read(copy, is_part=partial)
-        if not database.projects():
-            raise InputError(f"{file}: has nothing to put back")
-        if failing := [*failing_heads(database, read_heads(heads) if heads else ())]:
-            raise InputError(f"{'; '.join(failing[:MOST_PROBLEMS])}{NOTHING}")
-        stack = stack_of(ctx)
-        with spinner("reading") as show:
-            reader = TableReader.of(stack, limiter=RateLimiter(rate))
-            read_tables(reader, database, lambda what: show(f"reading: {what}"))
-        terms = Terms(caller_arn(stack), stack.retention_days, timestamp_now())
-        restore = Restore(stack, database, saved, terms, is_part=partial)
-        restore.plan()
-        is_left = (
-            look(restore, "--verify" if verify else "--dry-run")
-            if verify or dry_run
-            else carry_out(restore, yes=yes)
-        )
-    if is_left:
-        raise typer.Exit(Status.PROBLEM)
+    only = "--verify" if verify else "--dry-run" if dry_run else ""
+    choices = work.Choices(project or (), partial, heads, only, rate, yes)
+    raise typer.Exit(work.restore_file(finder(ctx), file, choices))

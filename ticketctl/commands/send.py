@@ -6,9 +6,7 @@ from uuid import uuid4
 import typer
 
 from ticket_numbering.contract.values import MAX_NUMBER, PRIORITIES
-from ticketctl.cli.errors import Status
-from ticketctl.cli.output import console, print_json_line
-from ticketctl.commands.application import TICKETS, command, stack_of
+from ticketctl.commands.application import TICKETS, command, finder
 from ticketctl.commands.options import (
     File,
     Json,
@@ -71,11 +69,9 @@ def send(  # noqa: PLR0913 - one parameter for each option.
 
     It is checked before it is sent, and safe to send again under the same --key.
     """
-    from ticketctl.aws.stack import limits_of
-    from ticketctl.send.checking import checked_request
-    from ticketctl.send.delivering import Delivery
+    from ticketctl.send import command as work
 
-    given = {
+    fields = {
         "project_id": project,
         "idempotency_key": str(uuid4()) if key is None else key,
         "title": title,
@@ -85,12 +81,8 @@ def send(  # noqa: PLR0913 - one parameter for each option.
         "labels": label,
         "max_number": max_number,
     }
-    fields = {name: value for name, value in given.items() if value is not None}
-    checked_request(fields)  # Before anything is asked of AWS.
-    stack = stack_of(ctx)
-    request = checked_request(fields, limits_of(stack))
-    delivery = Delivery(stack, as_json, timeout if wait else None)
-    raise typer.Exit(delivery.run([request]))
+    seconds = timeout if wait else None
+    raise typer.Exit(work.send(finder(ctx), fields, seconds, as_json=as_json))
 
 
 @command(
@@ -149,28 +141,10 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     With --json a line is for a message, or with --wait for a number. Status 1 says
     that lines were skipped, or that a number is missing.
     """
-    from ticket_numbering.contract.limits import Limits
-    from ticketctl.aws.stack import limits_of
-    from ticketctl.files.derived_keys import keys_of
-    from ticketctl.files.json_lines import open_lines
-    from ticketctl.send.checking import Check, check_file
-    from ticketctl.send.delivering import Delivery
-    from ticketctl.send.spool import Spool
+    from ticketctl.send import command as work
 
-    keys, status = keys_of(file, key_prefix), Status.OK
-    with open_lines(file, "send-file") as lines, Spool() as spool:
-        stack = None if dry_run else stack_of(ctx)
-        limits = limits_of(stack) if stack else Limits()
-        check = Check(
-            project, keys, limits, unchecked=unchecked, skip_invalid=skip_invalid
-        )
-        bad = check_file(file, lines, check, spool)
-        if stack:
-            seconds = timeout if wait else None
-            delivery = Delivery(stack, as_json, seconds, rate, is_file=True)
-            status = delivery.run(spool, len(spool))
-        elif as_json:
-            print_json_line({"good": len(spool), "bad": bad})
-        else:
-            console().print(f"good tickets: {len(spool)}; nothing is sent")
-    raise typer.Exit(status or (Status.PROBLEM if bad else Status.OK))
+    seconds = timeout if wait else None
+    choices = work.FileChoices(
+        project, key_prefix, skip_invalid, unchecked, rate, seconds, as_json
+    )
+    raise typer.Exit(work.send_file(None if dry_run else finder(ctx), file, choices))

@@ -4,9 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.errors import NotThereError
-from ticketctl.cli.output import print_json, print_json_line, print_note, program
-from ticketctl.commands.application import TICKETS, command, stack_of
+from ticketctl.commands.application import TICKETS, command, finder
 from ticketctl.commands.options import Json, JsonLines, Project, TicketKey
 from ticketctl.ledger import HIGHEST
 
@@ -26,16 +24,9 @@ def show(
     With --json its hashes and its salt are there, too: docs/evidence.md.
     Ends with status 1 if there is no such ticket.
     """
-    from ticketctl.aws.tickets import parse_ticket_key
-    from ticketctl.show.lookup import find_ticket
-    from ticketctl.show.report import print_fields, ticket_json
+    from ticketctl.show import command as work
 
-    place = parse_ticket_key(ticket_key)
-    ticket = find_ticket(stack_of(ctx), *place)
-    if as_json:
-        print_json(ticket_json(ticket))
-    else:
-        print_fields(ticket.ticket_key, ticket.fields, evidence=evidence)
+    work.show(finder(ctx), ticket_key, evidence=evidence, as_json=as_json)
 
 
 @command(
@@ -62,24 +53,9 @@ def list_(
     With --json each is whole.
     Ends with status 1 if there are none.
     """
-    from ticketctl.cli.arguments import checked_project
-    from ticketctl.show.lookup import latest_tickets
-    from ticketctl.show.report import print_tickets, ticket_json
+    from ticketctl.show import command as work
 
-    checked_project(project)
-    tickets = latest_tickets(stack_of(ctx), project, limit, before)
-    if not tickets:
-        below = f" below {before}" if before else ""
-        raise NotThereError(f"{project} has no tickets{below}")
-    shown = tickets[:limit]
-    if as_json:
-        for ticket in shown:
-            print_json_line(ticket_json(ticket))
-    else:
-        print_tickets(shown)
-    if len(tickets) > limit:
-        more = f"list {project} --limit {limit} --before {shown[-1].number}"
-        print_note(f"there are more: {program} {more}")
+    work.list_latest(finder(ctx), project, limit, before, as_json=as_json)
 
 
 @command(
@@ -100,17 +76,6 @@ def find(
     With --json the hashes and the salt are there, too: docs/evidence.md.
     Ends with status 1 if the request has no number.
     """
-    from ticketctl.aws.items import json_values
-    from ticketctl.cli.arguments import request_key
-    from ticketctl.show.lookup import find_request
-    from ticketctl.show.report import print_fields, ticket_json
+    from ticketctl.show import command as work
 
-    key = request_key(project, idempotency_key)
-    record, ticket = find_request(stack_of(ctx), key)
-    if as_json:
-        print_json(
-            {"record": json_values(record.fields), "ticket": ticket_json(ticket)}
-        )
-    else:
-        print_fields(ticket.ticket_key, ticket.fields, evidence=evidence)
-        print_fields("record of the key", record.fields, evidence=evidence)
+    work.find(finder(ctx), project, idempotency_key, evidence=evidence, as_json=as_json)

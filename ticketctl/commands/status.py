@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.cli.errors import Status
-from ticketctl.cli.output import print_json, print_line, print_note
 from ticketctl.commands.application import OPERATIONS, command, stack_of
 from ticketctl.commands.options import Json
 
@@ -38,19 +36,9 @@ def status(
     of a new stack has no data for some minutes. Where a right is missing or a service
     does not answer, it shows the rest, names the service, and ends with status 3.
     """
-    from ticketctl.status.status import failed, lines_of, status_of
+    from ticketctl.status.status import show_status
 
-    status = status_of(stack_of(ctx), check=check)
-    if as_json:
-        print_json(status)
-    else:
-        for line in lines_of(status):
-            print_line(line)
-    if check and status["needs_a_person"]:
-        print_note(f"check: not passed: {'; '.join(failed(status))}")
-        raise typer.Exit(Status.PROBLEM)
-    if status["refused"]:
-        raise typer.Exit(Status.CLOUD)
+    raise typer.Exit(show_status(stack_of(ctx), check=check, as_json=as_json))
 
 
 @command(

@@ -2,7 +2,6 @@
 
 import typer
 
-from ticketctl.cli.output import print_note
 from ticketctl.commands.application import OPERATIONS, command, stack_of
 
 
@@ -14,12 +13,9 @@ def stop(ctx: typer.Context) -> None:
     waits until nothing is in flight and the last invocation has had the function's
     timeout. Ctrl-C ends the waiting, not the stopping; run it again to go on.
     """
-    from ticketctl.aws.stack import place_of
     from ticketctl.switching.switching import Switch
 
-    stack = stack_of(ctx)
-    print_note(place_of(stack))
-    Switch(stack).stop()
+    Switch(stack_of(ctx)).stop()
 
 
 @command(OPERATIONS, "ticketctl start")
@@ -29,10 +25,6 @@ def start(ctx: typer.Context) -> None:
     It names any other that is disabled, with the command that starts it, and ends with
     status 1 if there are only such.
     """
-    from ticketctl.aws.stack import place_of
     from ticketctl.switching.switching import Switch
 
-    stack = stack_of(ctx)
-    print_note(place_of(stack))
-    if status := Switch(stack).start():
-        raise typer.Exit(status)
+    raise typer.Exit(Switch(stack_of(ctx)).start())

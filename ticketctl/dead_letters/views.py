@@ -1,6 +1,7 @@
 """Prints dead letters: in a table, or in full."""
 
 import json
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -26,7 +27,7 @@ from ticketctl.cli.output import (
 )
 from ticketctl.dead_letters.dead_letter import DeadLetter
 from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
-from ticketctl.dead_letters.selection import Selection
+from ticketctl.dead_letters.selection import Selection, select
 
 _SHORT_ID: Final = 8
 
@@ -46,6 +47,20 @@ def print_list(
         print_note(queue.seen_of(len(dead_letters)))
     else:
         console().print("the dead-letter queue is empty")
+
+
+def show_dead_letter(
+    stack: StackAccess, message_id: str, *, raw: bool, as_json: bool
+) -> None:
+    """Print all of one dead letter, or its body byte for byte."""
+    [dead_letter] = select(stack, Selection([message_id]))
+    if raw:
+        sys.stdout.buffer.write(dead_letter.body.encode())
+        sys.stdout.buffer.flush()
+    elif as_json:
+        print_json(dead_letter.as_json())
+    else:
+        print_whole(console(), dead_letter)
 
 
 def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:

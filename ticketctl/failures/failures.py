@@ -12,9 +12,9 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import is_not_there
-from ticketctl.aws.stack import Stack
+from ticketctl.aws.stack import Stack, place_of
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import counted, sanitized
+from ticketctl.cli.output import counted, print_json, print_line, sanitized
 from ticketctl.cli.pages import docs
 from ticketctl.failures.cures import CRASH, CURES, OTHERS
 
@@ -55,6 +55,17 @@ class Failure:
         kind = CRASH if _CRASHED.match(self.example) else self.error
         text, section = CURES.get(kind, CURES[OTHERS])
         return f"{text} {docs()}{section}" if section else text
+
+
+def show_failures(stack: Stack, hours: int, *, as_json: bool) -> None:
+    """Print the failures of the last hours, each with its cure."""
+    failures = failures_of(stack, hours)
+    if as_json:
+        print_json([vars(failure) | {"cure": failure.cure} for failure in failures])
+        return
+    print_line(str(place_of(stack)))
+    for line in lines_of(failures, hours):
+        print_line(line)
 
 
 def failures_of(stack: Stack, hours: int) -> list[Failure]:

@@ -18,21 +18,6 @@ from ticketctl.ledger.item import Item
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
 
 
-def find_ticket(stack: StackAccess, project_id: str, number: int) -> Item:
-    """Return a ticket.
-
-    Raises:
-        NotThereError: There is none of that number.
-    """
-    ticket = get_ticket(stack, project_id, number)
-    if ticket is None:
-        raise NotThereError(
-            f"there is no ticket {project_id}-{number}; "
-            f"see the latest with: {program} list {project_id}"
-        )
-    return ticket
-
-
 def latest_tickets(
     stack: StackAccess, project_id: str, limit: int, before: int | None
 ) -> list[Item]:

@@ -18,7 +18,16 @@ from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_ref
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, place_of
 from ticketctl.aws.worker_state import Source, known_state
-from ticketctl.cli.output import counted, program, sanitized, utc
+from ticketctl.cli.errors import Status
+from ticketctl.cli.output import (
+    counted,
+    print_json,
+    print_line,
+    print_note,
+    program,
+    sanitized,
+    utc,
+)
 from ticketctl.cli.pages import docs
 from ticketctl.status.alarms import (
     address_problems,
@@ -124,6 +133,20 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
         "refused": bool(questions.refused),
         "needs_a_person": bool(parts["dead_letters"] or problems),
     }
+
+
+def show_status(stack: Stack, *, check: bool, as_json: bool) -> Status:
+    """Print the state of a stack; with `check` also why a person is needed."""
+    status = status_of(stack, check=check)
+    if as_json:
+        print_json(status)
+    else:
+        for line in lines_of(status):
+            print_line(line)
+    if check and status["needs_a_person"]:
+        print_note(f"check: not passed: {'; '.join(failed(status))}")
+        return Status.PROBLEM
+    return Status.CLOUD if status["refused"] else Status.OK
 
 
 def failed(status: Mapping[str, Any]) -> Iterator[str]:

@@ -15,7 +15,6 @@ from tests.support.audits import BOTH_WAYS, MISSING, disorder, reader_of, seeded
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.canned_aws import Reply, Wire, failing
 from tests.support.cases import cases
-from tests.support.ctl_process import context_of
 from tests.support.evidence import run_verifier
 from tests.support.sample_messages import FULL
 from tests.support.seed_items import (
@@ -31,9 +30,12 @@ from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.items import json_values, plain
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import Status
-from ticketctl.commands.export import STEP, export
+from ticketctl.export.command import STEP, export
 from ticketctl.export.export import Export
 from ticketctl.ledger.findings import FindingKind
+
+TABLES = None, None
+"""Those of the stack."""
 
 
 def exported(steps: Steps, *projects: str, **limits: Any) -> tuple[list[str], Export]:
@@ -146,7 +148,7 @@ class TestCommand:
         monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
-        export(context_of(stage))
+        export(lambda: stage, (), TABLES, None, None)
 
         is_shown = f"exporting: {STEP} of about {STEP}" in capsys.readouterr().err
         assert is_shown is not is_terminal
@@ -299,7 +301,7 @@ def test_nothing_is_read_when_an_answer_is_damaged(damaged: Reply) -> None:
     Wire(stack.client("dynamodb"), [described, *[damaged] * 8])
 
     with pytest.raises(ResponseParserError) as caught:
-        export(context_of(stack))
+        export(lambda: stack, (), TABLES, None, None)
 
     line = explained(caught.value)
     assert line.status == Status.CLOUD

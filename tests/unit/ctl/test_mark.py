@@ -15,10 +15,10 @@ from tests.support.evidence import chain_after
 from tests.support.stage import Stage, cancelled, without_sleep
 from ticket_numbering.contract.chain import commitment_of
 from ticket_numbering.contract.mark_events import MAX_REASON
+from ticketctl.aws.tickets import find_ticket
 from ticketctl.cli.errors import BusyError, InputError, Status
 from ticketctl.ledger.chain import KEPT
 from ticketctl.sequences.marking import Marking, checked_reason
-from ticketctl.show.lookup import find_ticket
 
 NOW = "2026-11-21T06:30:00.123Z"
 VOIDED_BEFORE = {"status": "voided", "voided_reason": "spam", "voided_at": NOW}

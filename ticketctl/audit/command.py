@@ -1,0 +1,83 @@
+"""Audits the tables of a stack, as its command asks."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ticketctl.audit.audit import audit_checked
+from ticketctl.audit.heads import KeptHead, add_heads, last_heads, read_heads
+from ticketctl.audit.reading import AuditPlan
+from ticketctl.audit.report import print_report, report_json
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.stack import Stack
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.cli.arguments import checked_projects
+from ticketctl.cli.errors import InputError, Status
+from ticketctl.cli.output import print_json, spinner
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The options of an audit."""
+
+    projects: Sequence[str] = ()
+    """All without them."""
+    tables: tuple[str | None, str | None] = (None, None)
+    """In place of the stack's: that of tickets, and that of keys."""
+    save: str | None = None
+    """The ends of all chains are added to this file."""
+    check: Sequence[str] = ()
+    """Files of heads."""
+    since: str | None = None
+    """Only tickets after each project's last head there are read."""
+    rate: int | None = None
+    """Read units a second, at most."""
+    as_json: bool = False
+
+
+def audit(find_stack: Callable[[], Stack], choices: Choices) -> Status:
+    """Audit, and print the report.
+
+    Args:
+        find_stack: Finds the stack, once the options are checked.
+        choices: The options.
+    """
+    tables, save = choices.tables, choices.save
+    # An empty name is a script's mistake, and must not stand for the live tables.
+    if "" in tables or tables.count(None) == 1:
+        raise InputError(
+            "give both --tickets-table and --keys-table: they belong together"
+        )
+    projects = checked_projects(choices.projects)
+    is_begun = save and Path(save).exists() and Path(save).stat().st_size
+    known = read_heads(save) if save and is_begun else []
+    heads = [head for path in choices.check for head in read_heads(path, projects)]
+    last = _last_heads(choices.since, projects) if choices.since else []
+    stack = find_stack()
+    reader = TableReader.of(stack, limiter=RateLimiter(choices.rate))
+    tickets_table, keys_table = tables
+    if tickets_table and keys_table:
+        reader.tickets_table, reader.keys_table = tickets_table, keys_table
+    plan = AuditPlan(
+        projects or tuple(dict.fromkeys(head.project_id for head in last)),
+        stack.retention_days,
+        heads=[*heads, *last],
+        since={head.project_id: head.number for head in last},
+    )
+    with spinner("reading both tables") as show:
+        report = audit_checked(reader, plan, show)
+    if choices.as_json:
+        print_json(report_json(report, stack.region))
+    else:
+        print_report(report, stack.region)
+    if save:  # Last, so that no finding is lost with a file that cannot be written.
+        add_heads(save, report.heads(known))
+    return Status.OK if report.is_clean else Status.PROBLEM
+
+
+def _last_heads(path: str, projects: Sequence[str]) -> Sequence[KeptHead]:
+    """Return the last heads of each project, or of these."""
+    last = last_heads(read_heads(path, projects))
+    if missing := {*projects} - {head.project_id for head in last}:
+        raise InputError(f"{path}: no head of {', '.join(sorted(missing))}")
+    return last

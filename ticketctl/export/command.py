@@ -1,0 +1,95 @@
+"""Exports tickets, as its command asks."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Final
+
+from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
+from ticketctl.aws.items import json_values
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.stack import StackAccess
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.cli.arguments import checked_projects
+from ticketctl.cli.errors import NotThereError, Status
+from ticketctl.cli.output import (
+    console,
+    counted,
+    note_if_interrupted,
+    print_note,
+    program,
+    spinner,
+)
+from ticketctl.export.export import Export
+from ticketctl.export.unexplained import Unexplained
+from ticketctl.files.exported import end_line, record_line
+from ticketctl.files.whole_file import so_far, writing
+from ticketctl.ledger.database import AuditDatabase
+
+STEP: Final = 100
+"""Items between two updates of the progress."""
+
+
+def export(
+    find_stack: Callable[[], StackAccess],
+    names: Sequence[str],
+    tables: tuple[str | None, str | None],
+    save: Path | None,
+    rate: int | None,
+) -> Status:
+    """Export these projects, or all.
+
+    Args:
+        find_stack: Finds the stack, once all else is checked.
+        names: Of projects.
+        tables: In place of the stack's: that of tickets, and that of keys.
+        save: The file that gets the lines; else they are printed.
+        rate: Read units a second, at most.
+
+    Raises:
+        NotThereError: A named project has no tickets.
+    """
+    projects = checked_projects(names)
+    reader = TableReader.of(find_stack(), limiter=RateLimiter(rate))
+    tickets_table, keys_table = tables
+    if tickets_table is not None:  # Not an empty one, which AWS refuses.
+        reader.tickets_table = tickets_table
+    if keys_table is not None:
+        reader.keys_table = keys_table
+    has_keys = tickets_table is None or keys_table is not None
+    about = reader.check_key(reader.tickets_table, "project_id", NUMBER)
+    if has_keys:
+        reader.check_key(reader.keys_table, RECORD_ID)
+    tickets = Export(reader, projects)
+    _write(tickets, save, "" if projects else f" of about {about:,}", has_keys=has_keys)
+    counts = counted(tickets.items, "item"), counted(len(tickets.last), "project")
+    print_note(f"exported {' of '.join(counts)}{f' to {save}' if save else ''}")
+    if absent := {*projects} - tickets.last.keys():
+        raise NotThereError(f"no tickets: {', '.join(sorted(absent))}")
+    if tickets.missing:
+        missing = counted(tickets.missing, "number")
+        print_note(f"missing: {missing}; see: {program} audit")
+    return Status.PROBLEM if tickets.missing else Status.OK
+
+
+def _write(
+    tickets: Export, save: Path | None, of_about: str, *, has_keys: bool
+) -> None:
+    """Write the lines of all tickets, then of what they do not explain."""
+    is_on_screen = console().is_terminal and not save  # The lines themselves show it.
+    with (
+        writing(save) as write,
+        note_if_interrupted(lambda: so_far(save, counted(tickets.items, "item"))),
+        nullcontext() if is_on_screen else spinner("exporting") as show,
+        AuditDatabase({}) as numbers,
+    ):
+        unexplained = Unexplained(tickets.reader, numbers, tickets.projects)
+        for item in tickets.tickets():
+            write(json_values(item.fields))
+            unexplained.note(item)
+            if show and tickets.items % STEP == 0:
+                show(f"exporting: {tickets.items:,}{of_about}")
+        for record in unexplained.records() if has_keys else ():
+            write(record_line(json_values(record.fields)))
+        records = unexplained.count if has_keys else None
+        write(end_line(tickets.items, records, tickets.missing))

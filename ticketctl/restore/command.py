@@ -1,0 +1,69 @@
+"""Puts an export back, as its command asks."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ticketctl.audit.heads import read_heads
+from ticketctl.aws.items import timestamp_now
+from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.stack import Stack, caller_arn
+from ticketctl.aws.table_reader import TableReader
+from ticketctl.cli.arguments import checked_projects
+from ticketctl.cli.errors import InputError, Status
+from ticketctl.cli.output import spinner
+from ticketctl.files.lines import MOST_PROBLEMS
+from ticketctl.restore.database import Database
+from ticketctl.restore.deeds import Terms
+from ticketctl.restore.outlines import failing_heads
+from ticketctl.restore.reading import NOTHING, ExportReader, read_tables, saved_file
+from ticketctl.restore.report import carry_out, look
+from ticketctl.restore.restoring import Restore
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The options of a restore."""
+
+    projects: Sequence[str] = ()
+    """All of the file without them."""
+    is_part: bool = False
+    heads: str | None = None
+    """A file of heads that were kept."""
+    only: str = ""
+    """The option that lets it only look."""
+    rate: int | None = None
+    """Read units a second, at most."""
+    yes: bool = False
+
+
+def restore_file(
+    find_stack: Callable[[], Stack], file: str, choices: Choices
+) -> Status:
+    """Put a file back, or print the plan.
+
+    Args:
+        find_stack: Finds the stack, once the file is read.
+        file: Its name, or -.
+        choices: The options.
+    """
+    projects, heads = frozenset(checked_projects(choices.projects)), choices.heads
+    with Database() as database, saved_file(file) as (saved, copy):
+        reader = ExportReader(database, saved, projects)
+        reader.read(copy, is_part=choices.is_part)
+        if not database.projects():
+            raise InputError(f"{file}: has nothing to put back")
+        if failing := [*failing_heads(database, read_heads(heads) if heads else ())]:
+            raise InputError(f"{'; '.join(failing[:MOST_PROBLEMS])}{NOTHING}")
+        stack = find_stack()
+        with spinner("reading") as show:
+            tables = TableReader.of(stack, limiter=RateLimiter(choices.rate))
+            read_tables(tables, database, lambda what: show(f"reading: {what}"))
+        terms = Terms(caller_arn(stack), stack.retention_days, timestamp_now())
+        restore = Restore(stack, database, saved, terms, is_part=choices.is_part)
+        restore.plan()
+        is_left = (
+            look(restore, choices.only)
+            if choices.only
+            else carry_out(restore, yes=choices.yes)
+        )
+    return Status.PROBLEM if is_left else Status.OK
