@@ -29,7 +29,9 @@ _MAY_DIFFER: Final = MARKED[VOIDED] | MARKED[ERASED] | SEED_ATTRIBUTES
 def gives_way(own: Item, there: Item) -> bool:
     """Return whether the item that is there may give way to the file's."""
     if not isinstance(own, Ticket):
-        return is_mark(there) and there.chain == own.chain
+        is_bare = isinstance(there, Reserved) and not there.chain
+        is_lost = own.kind is ItemKind.LOST  # No other item has its hash.
+        return (is_lost and is_bare) or (is_mark(there) and there.chain == own.chain)
     if there.kind is ItemKind.LOST:
         return own.chain == there.chain and is_given_here(own.kind)
     if isinstance(there, Reserved):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, Self
 
-from ticket_numbering.contract.dynamodb_items import key_id, key_of_id
+from ticket_numbering.contract.dynamodb_items import CHAIN, key_id, key_of_id
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS, RequestKey
 from ticketctl.aws.items import json_values
@@ -242,6 +242,19 @@ class Database:
         """Yield the records that name a number, of the file or the tables."""
         of = "project_id = ? AND number = ? AND is_own = ?"
         return self._records(of, project_id, number, int(is_own))
+
+    def kept_hash(self, project_id: str, number: int) -> dict[str, Any]:
+        """Return the hash of a lost ticket right below another item.
+
+        It is that of the tables' record of its key. In front of a hole the number only
+        guards it, and has no hash.
+        """
+        above = self.slot(project_id, number + 1)
+        if not (above.own or above.there):
+            return {}
+        records = self.naming(project_id, number, is_own=False)
+        hashes = [record.fields[CHAIN] for record in records if CHAIN in record.fields]
+        return {CHAIN: hashes[0]} if hashes else {}
 
     def records(self, project_id: str, *, is_own: bool) -> Iterator[KeyRecord]:
         """Yield the records of a project."""

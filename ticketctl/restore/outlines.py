@@ -6,6 +6,7 @@ Of another stack's project of the same name nothing may go back.
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
+from ticket_numbering.contract.dynamodb_items import RESERVED_AFTER
 from ticket_numbering.contract.events import ticket_key
 from ticketctl.ledger.agreement import explains
 from ticketctl.ledger.chain import chain_problem, covered_before, own_commitment
@@ -66,7 +67,9 @@ def _is_whole(database: Database, outline: Outline) -> bool:
     project_id, top = outline.project_id, outline.highest
     if not top:
         return False
-    has_mark = is_mark(database.slot(project_id, top).there)
+    there = database.slot(project_id, top).there
+    # A restore among other tickets has left a mark, too, that says what was there.
+    has_mark = bool(there and is_mark(there) and not there.fields.get(RESERVED_AFTER))
     for number in (
         *database.differing(project_id),
         *database.only_there(project_id, top),
@@ -111,8 +114,9 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
     below: ItemKind | None = None
     at = 0
     if last:
-        there = database.slot(project_id, last).there
-        at, below = last, there.kind if there else None
+        slot = database.slot(project_id, last)
+        item = slot.own if slot.own and is_mark(slot.there) else slot.there
+        at, below = last, item.kind if item else None
     may_lack = outline.is_whole and not is_part
     for number, kind in database.rising(project_id, last):
         if number > at + 1 and hole(below, kind) and not may_lack:

@@ -265,7 +265,9 @@ class Planner:
         for number, deed in deeds.items():
             if deed.reserves:
                 place = project_id, number + 1
-                after.append(parse(self.verdicts.terms.reserved(*place, deed.reserves)))
+                kept = self.database.kept_hash(*place)
+                guard = self.verdicts.terms.reserved(*place, deed.reserves, **kept)
+                after.append(parse(guard))
         after.sort(key=lambda item: item.number)
         records = dict(self._records(project_id, [*before, *after]))
         written = dict(records)
@@ -333,7 +335,12 @@ def _blamed(
             continue  # Both are there, and a record says which of them counts.
         for first, end in ranges_of(finding):
             within = [number for number in due if first <= number <= end]
-            around = [number for number in due if first - 1 <= number <= end + 1]
+            around = [
+                number
+                for number in due
+                if first - 1 <= number + bool(deeds[number].reserves)
+                and number <= end + 1
+            ]
             for number in within or around:
                 why = f"with it the tables would have a finding: {finding.kind}"
                 refusals[number] = refused(why)

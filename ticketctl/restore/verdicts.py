@@ -33,7 +33,15 @@ from ticketctl.ledger.sequence import is_given_here
 from ticketctl.ledger.standing import covers, problem_of
 from ticketctl.restore.comparison import difference, gives_way
 from ticketctl.restore.database import Slot
-from ticketctl.restore.deeds import NOTHING, Act, Deed, Form, Terms, refused
+from ticketctl.restore.deeds import (
+    NOTHING,
+    Act,
+    Deed,
+    Form,
+    Terms,
+    is_mark,
+    refused,
+)
 
 _UNLIKE: Final = "it differs from the record of its idempotency_key in "
 
@@ -142,6 +150,8 @@ class Verdicts:
         )
         is_witnessed = covers(known.above, own.chain)
         if own.chain and not (is_recorded or is_witnessed or known.is_whole):
+            if (there := known.slot.there) and not is_mark(there):
+                return self._recording(known, there)  # It has no hash there either.
             return self._lost_record(known, "", Deed(Form.EXTERNAL))
         is_ground = bool(own.chain) and not (is_recorded or known.is_whole)
         deed = Deed(Form.WHOLE, is_witnessed=is_ground)

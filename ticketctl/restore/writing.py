@@ -80,6 +80,8 @@ class Writer:
     file: Saved
     terms: Terms
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    stale: set[tuple[str, int]] = field(default_factory=set)
+    """Numbers that others have written since they were judged."""
 
     def write(self, outline: Outline) -> Iterator[Written]:
         """Write a project's due deeds; yield each with `BACK`, `THERE`, or why not."""
@@ -128,6 +130,11 @@ class Writer:
     def _alone(self, outline: Outline, number: int, deed: Deed) -> Written:
         """Write one line; judge it again if the tables are not as they were."""
         project_id = outline.project_id
+        if (project_id, number) in self.stale:
+            self._look_again(project_id, number, deed)
+            deed = self.planner.judge_again(outline, number)
+            if not deed.is_due:
+                return number, deed, deed.why or THERE
         for _ in range(self.retry.attempts):
             actions, size = self._actions(project_id, number, deed, Block())
             block = Block(dict(actions), size, [(number, deed)])
@@ -174,7 +181,10 @@ class Writer:
             put = self._of_ticket(project_id, number, item.fields, slot.there)
             actions["tickets", str(number)] = put
             if deed.reserves:
-                guard = self.terms.reserved(project_id, number + 1, deed.reserves)
+                kept = self.database.kept_hash(project_id, number + 1)
+                guard = self.terms.reserved(
+                    project_id, number + 1, deed.reserves, **kept
+                )
                 put = self._of_ticket(project_id, number + 1, guard, None)
                 actions["tickets", str(number + 1)] = put
         elif slot.there:
@@ -226,11 +236,18 @@ class Writer:
     def _look_again(self, project_id: str, number: int, deed: Deed) -> None:
         """Read what the tables have now at a number, around it, and of its key."""
         [(_, around)] = around_each(self.stack, project_id, [number], page=2)
-        for near in (number - 1, number, number + 1):
+        nearby = (number - 1, number, number + 1)
+        before = [self.database.slot(project_id, near).there for near in nearby]
+        for near in nearby:
             self.database.remove_item(project_id, near)
         for item in (around.below, around.there, around.above):
             if item:
                 self.database.add_item(item)
+        self.stale.update(
+            (project_id, near)
+            for near, was in zip(nearby, before, strict=True)
+            if self.database.slot(project_id, near).there != was
+        )
         own = self.database.slot(project_id, number).own
         keys = {own.key} if isinstance(own, Ticket) else set()
         if deed.record:
