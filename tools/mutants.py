@@ -1,11 +1,12 @@
-"""Counts the mutants that nothing refused, file by file: `make mutants`.
+"""Counts the mutants that nothing refused, package by package: `make mutants`.
 
-`[tool.mutants]` in `pyproject.toml` has the most of each file, and why they may stay.
+`[tool.mutants]` in `pyproject.toml` has the floor of each package.
 """
 
 import json
 import sys
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,18 +17,30 @@ So 255 is none, of tests that pytest could not run; mutmut takes it for a time l
 """
 
 
-def problems(mutants: Path, most: Mapping[str, int]) -> Iterator[str]:
-    """Yield the files with more survivors than they may have, and how to see them."""
+def problems(mutants: Path, floors: Mapping[str, float]) -> Iterator[str]:
+    """Yield the packages below their floor, and how to see their worst file."""
+    packages = defaultdict[str, list[tuple[str, dict[str, int]]]](list)
     for results in sorted(mutants.rglob("*.meta")):
-        file = str(results.relative_to(mutants).with_suffix(""))
         statuses = json.loads(results.read_bytes())["exit_code_by_key"]
-        names = [name for name, status in statuses.items() if status not in REFUSED]
-        if len(names) > most.get(file, 0):
-            yield f"{file}: {len(names)} survived, and at most {most.get(file, 0)} may:"
-            yield from (f"  .venv-mutation/bin/mutmut show {name}" for name in names)
+        file = results.relative_to(mutants).with_suffix("")
+        packages[str(file.parent)].append((str(file), statuses))
+    for package, files in packages.items():
+        survivors = {
+            file: [name for name, status in statuses.items() if status not in REFUSED]
+            for file, statuses in files
+        }
+        number = sum(len(statuses) for _, statuses in files)
+        survived = sum(map(len, survivors.values()))
+        floor = floors.get(package, 100)
+        if 100 * (number - survived) < floor * number:
+            worst = max(survivors, key=lambda file: len(survivors[file]))
+            yield f"{package}: {survived} of {number} survived; {floor} % must not"
+            yield f"  most of them in {worst}: {len(survivors[worst])}"
+            for name in survivors[worst]:
+                yield f"  .venv-mutation/bin/mutmut show {name}"
 
 
 if __name__ == "__main__":
     settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
-    excess = problems(Path("mutants"), settings["tool"]["mutants"])
-    sys.exit("\n".join(excess) or None)
+    found = problems(Path("mutants"), settings["tool"]["mutants"])
+    sys.exit("\n".join(found) or None)
