@@ -1,8 +1,6 @@
 """The contenders on the model: what a ticket of each costs, and who numbers it once."""
 
 from dataclasses import replace
-from itertools import islice
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,7 @@ from benchmarks.counting import Figures, Meter
 from benchmarks.model_run import play
 from benchmarks.profiles import MEASURED
 from benchmarks.queues import CountedFairQueue
-from benchmarks.workloads import HOT, Workload, overhead_of
+from benchmarks.workloads import Workload
 from simulation.aws.fair_queues import NOISY_IN_FLIGHT
 from simulation.engine.choices import Choices
 from simulation.engine.scheduler import Scheduler
@@ -55,43 +53,6 @@ class TestContenders:
         has_second = played(contender, TWICE).duplicates > 0
 
         assert has_second == (contender not in KEEPS_KEYS)
-
-
-CALM_OF_OURS = replace(CALM, rate=2.0)
-SINGLY = Workload(workers=2, rate=50.0)
-SHORT_TEXTS = replace(CALM, rate=300.0)
-
-
-@pytest.mark.parametrize(
-    ("base", "option", "figure", "least", "most"),
-    [
-        (CALM_OF_OURS, {"has_overhead": True}, "batch_seconds", *[overhead_of(10)] * 2),
-        (Workload(1, burst=10), {"cold_start": (2.0, 3.0)}, "p99", 2.0, 3.5),
-        (SINGLY, {"window": 1.0}, "batches", -1.0, -0.35),
-        # 4.9 units, by the sizes that were measured, in place of 4.
-        (SHORT_TEXTS, {"has_real_texts": True}, "write_units", 0.5, 1.3),
-    ],
-    ids=["overhead", "cold-start", "window", "texts"],
-)
-def test_option_of_a_workload_changes_the_figure_by_what_it_says(
-    base: Workload, option: dict[str, Any], figure: str, least: float, most: float
-) -> None:
-    before, after = (
-        played(OURS, workload) for workload in (base, replace(base, **option))
-    )
-
-    changed = getattr(after, figure) - getattr(before, figure)
-
-    assert least - 0.01 <= changed <= most + 0.01
-
-
-def test_first_project_gets_its_share_when_projects_have_weights() -> None:
-    bodies = Workload(projects=len(HOT), weights=HOT).bodies(Choices(1))
-
-    projects = [project for project, _ in islice(bodies, 1_000)]
-
-    assert 250 < projects.count("P0") < 350
-    assert len(set(projects)) > 300
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The base of the published figures: bounds, means over seeds, and prices."""
+"""The base of the published figures: means over seeds, and prices."""
 
 from dataclasses import fields
 from typing import Any
@@ -7,8 +7,6 @@ import pytest
 
 from benchmarks.costs import MONTHLY, SUM, dollars, of_a_month
 from benchmarks.counting import Figures, mean_of
-from benchmarks.report import digits
-from benchmarks.targets import Target
 from simulation.pages import unsaid
 from tests.support.template_loader import source
 from ticket_numbering.worker.observability import Metric
@@ -18,25 +16,6 @@ def figures(**members: float) -> Figures:
     """Return figures that are zero but for these."""
     zeros: dict[str, Any] = {member.name: 0 for member in fields(Figures)}
     return Figures(**zeros | members)
-
-
-@pytest.mark.parametrize(
-    ("measured", "is_least", "is_met"),
-    [(2.0, False, True), (2.1, False, False), (2.0, True, True), (1.9, True, False)],
-)
-def test_target_is_met_when_the_figure_is_within_the_bound(
-    measured: float, *, is_least: bool, is_met: bool
-) -> None:
-    target = Target("requests", 2.0, lambda _: measured, is_least)
-
-    assert target.is_met(measured) is is_met
-
-
-def test_figure_has_two_digits_when_it_is_shown() -> None:
-    """The model is not more exact."""
-    shown = {446.2: "450", 9.99: "10", 4.004: "4.0", 0.0449: "0.045", 0.0: "0.0"}
-
-    assert {figure: digits(figure) for figure in shown} == shown
 
 
 def test_losses_are_summed_when_runs_are_combined() -> None:
