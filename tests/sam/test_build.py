@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from tests.sam.conftest import SAM, built_template, run_sam
+from tests.sam.conftest import built_template
 from tests.support.template_loader import source
-from ticketctl.local.artifact import ROOT, SERVICES, SOURCE, trim
+from ticketctl.local.artifact import SERVICES, SOURCE
 from ticketctl.local.connection_files import architecture
 
 # Measured on 2026-11-21: 17,072,386 bytes for x86_64, untrimmed 43 million.
@@ -23,7 +23,6 @@ UNCHECKED_HASH = 0b01
 # The number of the processor in an ELF file's header, and where it stands.
 MACHINES = {"x86_64": 62, "arm64": 183}
 MACHINE_AT = slice(18, 20)
-OTHER = {"x86_64": "arm64", "arm64": "x86_64"}
 # How a wheel's file says it: the runtime's Python, and the processor.
 SUFFIXES = {
     "x86_64": "cpython-313-x86_64-linux-gnu.so",
@@ -115,29 +114,3 @@ def test_artifact_is_small_and_without_what_only_a_developer_needs(
     # Example values, a documented module of that package.
     assert {path.name for path in found} <= {"test_cases.py"}
     assert {path.name for path in data.iterdir() if path.is_dir()} == SERVICES
-
-
-def test_artifact_is_the_same_but_for_binaries_when_built_for_the_other_processor(
-    artifact: Path, tmp_path: Path
-) -> None:
-    """No interpreter is in reach but the SAM CLI's own, and none may be fetched."""
-    processor = OTHER[architecture()]
-    run_sam(
-        *("build", "--parameter-overrides", f"Architecture={processor}"),
-        *("--template-file", ROOT / "template.yaml"),
-        *("--config-file", ROOT / "samconfig.toml"),
-        *("--build-dir", tmp_path / "build", "--no-cached"),
-        cwd=tmp_path,
-        PATH=str(SAM.parent),
-        UV_PYTHON_DOWNLOADS="never",
-    )
-    other = tmp_path / "build" / "NumberingWorker"
-    trim(other)
-
-    check_size(other)
-    check_binaries(other, processor)
-    check_binaries(artifact, architecture())
-    assert len(binaries(other)) == len(binaries(artifact))
-    assert {path.name for path in other.iterdir()} == {
-        path.name for path in artifact.iterdir() if path.name != "__pycache__"
-    }
