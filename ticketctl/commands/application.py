@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
@@ -37,17 +38,13 @@ _STATUSES: Final = """
 """
 
 
-def _reject_repeats(command: Any, ctx: Any, args: list[str]) -> None:
-    """Reject an option that is given twice, for the last would count unseen.
+def _parsed(command: Any, ctx: Any, parse: Callable[..., Any], args: list[str]) -> Any:
+    """Parse a command line; reject an option that is given twice.
 
-    And a ticket key in two words.
+    For the last would count unseen. And a ticket key in two words.
     """
-    if ctx.resilient_parsing:  # For completions, of unfinished lines.
-        for parameter in command.get_params(ctx):  # Typer loads pydantic for a value.
-            parameter.process_value = lambda _, value: value
-        return
     try:
-        values, rest, given = command.make_parser(ctx).parse_args(args=[*args])
+        values, rest, given = parse(args)
     except Exception as error:
         _explain(command, ctx, getattr(error, "option_name", ""))
         raise
@@ -56,6 +53,7 @@ def _reject_repeats(command: Any, ctx: Any, args: list[str]) -> None:
             ctx.fail(f"{option.opts[0]} is given {number} times, and takes one value")
     if rest and "ticket_key" in values:
         ctx.fail(f"write {values['ticket_key']}-{rest[0]}: a ticket is one word")
+    return values, rest, given
 
 
 def _explain(command: Any, ctx: Any, option: str) -> None:
@@ -83,13 +81,16 @@ class _Strict:
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar, parameter.secondary_opts = "", []
+            if ctx.resilient_parsing:  # A completion: Typer loads pydantic for a value.
+                parameter.process_value = lambda _, value: value
         return parameters
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the arguments from the command line."""
-        _reject_repeats(self, ctx, args)
-        rest: list[str] = super().parse_args(ctx, args)  # type: ignore[misc]
-        return rest
+    def make_parser(self, ctx: Any) -> Any:
+        """Return the parser of a command line; a completion's is not finished."""
+        parser: Any = super().make_parser(ctx)  # type: ignore[misc]
+        if not ctx.resilient_parsing:
+            parser.parse_args = partial(_parsed, self, ctx, parser.parse_args)
+        return parser
 
 
 class Command(_Strict, TyperCommand):
