@@ -120,6 +120,12 @@ class Terms:
             vars(item)["fingerprint"] = own.fingerprint  # Its texts may be elsewhere.
         return item
 
+    def result(self, own: Item | None, there: Item | None, deed: Deed) -> Item | None:
+        """Return the item that a number has in the end."""
+        if deed.form is Form.NONE or own is None:
+            return there
+        return self.formed(deed.form, own, there)
+
     def reserved(
         self, project_id: str, number: int, end: int, **more: Any
     ) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from ticketctl.ledger.item import Item
 from ticketctl.restore.comparison import agree
 from ticketctl.restore.database import Database
 from ticketctl.restore.deeds import MARK, Form, Terms, is_mark
-from ticketctl.restore.planning import Outline
+from ticketctl.restore.outlines import Outline
 from ticketctl.sequences.seeding import Seed
 
 _LISTED: Final = 1_000
@@ -59,7 +59,7 @@ class End:
             return ""
         outline.mark = number
         slot = self.database.slot(project_id, number)
-        deed = self.database.deed(project_id, number)
+        deed = self.database.plan.deed(project_id, number)
         item = slot.nearest
         more = {REASONS[RESERVED]: MARK, RESERVED_AFTER: outline.last}
         chain = item.chain if deed.form is not Form.EXTERNAL else ""
@@ -114,7 +114,7 @@ def commands_for(
     yield f"{program} seed {quote(project_id)} --last {last} --yes"
     hashes = {
         record.number: str(record.fields[CHAIN])
-        for record in database.records(project_id, is_own=False)
+        for record in database.records.there(project_id)
         if first <= record.number <= last and CHAIN in record.fields
     }
     named = max(hashes, default=0)

@@ -4,24 +4,66 @@ Of another stack's project of the same name nothing may go back.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from ticket_numbering.contract.dynamodb_items import RESERVED_AFTER
 from ticket_numbering.contract.events import ticket_key
 from ticketctl.ledger.agreement import explains
-from ticketctl.ledger.chain import chain_problem, covered_before, own_commitment
-from ticketctl.ledger.findings import FindingKind
-from ticketctl.ledger.item import Item, ItemKind, Ticket
+from ticketctl.ledger.chain import chain_problem
+from ticketctl.ledger.findings import Finding, FindingKind
+from ticketctl.ledger.item import ItemKind, Ticket
 from ticketctl.ledger.sequence import hole
+from ticketctl.ledger.standing import covers
 from ticketctl.restore.comparison import agree, is_tie
-from ticketctl.restore.database import Database
+from ticketctl.restore.database import (
+    DIFFERENT,
+    SAME,
+    TICKET_THERE,
+    UNLIKE,
+    Database,
+)
 from ticketctl.restore.deeds import is_mark
-from ticketctl.restore.planning import Outline
+from ticketctl.restore.plan import VOUCHED
 
 _UNTIED: Final = (
     "nothing shows that it is of the same history: no number that both have, and no "
     "ticket that covers the last one here"
 )
+
+
+@dataclass
+class Outline:
+    """What the tables have of a project, beside the file."""
+
+    project_id: str
+    last: int
+    """The tables' highest number."""
+    highest: int
+    """The file's."""
+    is_whole: bool = False
+    """Whether the tables have nothing of it but a part that a restore put back."""
+    other: int = 0
+    """The first number of another history; 0 without one."""
+    is_tied: bool = False
+    """Whether a number that both have shows that they are of one history."""
+    refusal: str = ""
+    """Why nothing of the project goes back."""
+    hole: tuple[int, int] | None = None
+    """The first numbers above the last one that neither has; nothing goes above."""
+    end: int = 0
+    """The highest number that goes back, if it is above the last one."""
+    findings: list[Finding] = field(default_factory=list)
+    """Those of the file by itself, which come along into a project that is empty."""
+    records_left: int = 0
+    """The count of the file's records that go back with no item."""
+    mark: int = 0
+    """The number that a restore has reserved, and that goes back last."""
+
+    @property
+    def top(self) -> int:
+        """The highest number that a window knows of."""
+        return max(self.last, self.highest)
 
 
 class KnownHash(Protocol):
@@ -42,63 +84,47 @@ class KnownHash(Protocol):
 
 def outline_of(database: Database, project_id: str) -> Outline:
     """Return what the tables have of a project, beside the file."""
-    outline = Outline(
-        project_id,
-        database.last(project_id, is_own=False),
-        database.last(project_id, is_own=True),
-    )
+    last = database.last(project_id, is_own=False)
+    outline = Outline(project_id, last, database.last(project_id, is_own=True))
     outline.is_whole = _is_whole(database, outline)
     if outline.is_whole:
         return outline
-    is_tied = database.shares(project_id) or not database.has_tickets(project_id)
-    for number in database.differing(project_id):
+    is_tied = _has(database, outline, SAME) or not _has(database, outline, TICKET_THERE)
+    for number in database.numbers(project_id, DIFFERENT):
         slot = database.slot(project_id, number)
         if slot.own and slot.there:
             is_tied |= is_tie(slot.own, slot.there)
             if not agree(slot.own, slot.there):
                 outline.other = number
                 break
-    outline.is_tied = is_tied or _goes_on(database, outline)
+    there = database.slot(project_id, last).there
+    following = database.slot(project_id, last + 1).own
+    goes_on = there and there.chain and covers(following, there.chain)
+    outline.is_tied = is_tied or bool(goes_on)
     return outline
+
+
+def _has(database: Database, outline: Outline, condition: str) -> bool:
+    return any(database.numbers(outline.project_id, condition))
 
 
 def _is_whole(database: Database, outline: Outline) -> bool:
     """Return whether the tables have nothing but what a restore has put back."""
     project_id, top = outline.project_id, outline.highest
-    if not top:
-        return False
     there = database.slot(project_id, top).there
     # A restore among other tickets has left a mark, too, that says what was there.
-    has_mark = bool(there and is_mark(there) and not there.fields.get(RESERVED_AFTER))
-    for number in (
-        *database.differing(project_id),
-        *database.only_there(project_id, top),
-    ):
+    is_begun = there and is_mark(there) and not there.fields.get(RESERVED_AFTER)
+    if not top or (outline.last and not is_begun):  # Ended, or another's work.
+        return False
+    for number in database.numbers(project_id, f"{UNLIKE} AND number <= {top}"):
         if not is_mark(database.slot(project_id, number).there):
             return False
-    is_begun = outline.last > 0
-    if is_begun and not has_mark:  # A finished restore, or another's work.
-        return False
-    for record in database.records(project_id, is_own=False):
+    for record in database.records.there(project_id):
         slot = database.slot(project_id, record.number)
         is_new = record.number > top
         if not (is_new or (slot.is_same and explains(slot.own, record))):
             return False
     return True
-
-
-def _goes_on(database: Database, outline: Outline) -> bool:
-    """Return whether the file's next ticket covers the hash of the tables' last one."""
-    there = database.slot(outline.project_id, outline.last).there
-    following = database.slot(outline.project_id, outline.last + 1).own
-    return there is not None and _covers(following, there)
-
-
-def _covers(following: Item | None, there: Item) -> bool:
-    if not (isinstance(following, Ticket) and there.chain):
-        return False
-    before = covered_before(following, own_commitment(following), there.chain)
-    return before == there.chain
 
 
 def close(database: Database, outline: Outline, *, is_part: bool) -> None:
@@ -107,9 +133,9 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
     What a whole file lacks in a project that is empty comes along.
     """
     project_id, last = outline.project_id, outline.last
-    if not (outline.is_whole or outline.is_tied or database.is_vouched(project_id)):
-        outline.refusal = _UNTIED if database.counts(project_id)["due"] else ""
-        database.let_wait(project_id, 0)
+    if not (outline.is_whole or outline.is_tied or _has(database, outline, VOUCHED)):
+        outline.refusal = _UNTIED if database.plan.counts(project_id)["due"] else ""
+        database.plan.let_wait(project_id, 0)
         return
     below: ItemKind | None = None
     at = 0
@@ -118,10 +144,10 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
         item = slot.own if slot.own and is_mark(slot.there) else slot.there
         at, below = last, item.kind if item else None
     may_lack = outline.is_whole and not is_part
-    for number, kind in database.rising(project_id, last):
+    for number, kind in database.plan.rising(project_id, last):
         if number > at + 1 and hole(below, kind) and not may_lack:
             outline.hole = at + 1, number - 1
-            database.let_wait(project_id, number)
+            database.plan.let_wait(project_id, number)
             break
         at, below = number, kind
     outline.end = at if at > last else 0

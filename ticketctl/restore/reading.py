@@ -142,12 +142,12 @@ class ExportReader:
         if not isinstance(record, KeyRecord):
             raise InvalidMessageError(str(record).partition(";")[0])
         if self._wants(record.project_id):
-            self.database.add_record(record, line)
+            self.database.records.add(record, line)
 
     def _take_item(self, item: Item, place: Place) -> None:
         if not self._wants(item.project_id):
             return
-        if first := self.database.line(item.project_id, item.number):
+        if first := self.database.slot(item.project_id, item.number).line:
             raise InvalidMessageError(f"{item.ticket_key}: line {first} has it, too")
         self.database.add_item(item, place)
 
@@ -214,7 +214,7 @@ def read_tables(
     for page in reader.scan(reader.keys_table):
         for record in map(key_record, page):
             if record.project_id in projects:
-                database.add_record(record)
+                database.records.add(record)
         count += len(page)
         show(f"{count:,} keys")
     count = 0

@@ -8,9 +8,10 @@ from ticketctl.cli.output import console, counted, print_note, program
 from ticketctl.cli.prompts import confirm
 from ticketctl.ledger.item import Ticket
 from ticketctl.restore.comparison import marks_left
+from ticketctl.restore.database import DIFFERENT
 from ticketctl.restore.deeds import Form
 from ticketctl.restore.ending import commands_for
-from ticketctl.restore.planning import Outline
+from ticketctl.restore.outlines import Outline
 from ticketctl.restore.restoring import Restore
 
 
@@ -61,7 +62,7 @@ def plan(restore: Restore) -> Iterator[str]:
 
 def _lines(restore: Restore, outline: Outline) -> Iterator[str]:
     project_id = outline.project_id
-    counts = restore.database.counts(project_id)
+    counts = restore.database.plan.counts(project_id)
     if outline.is_whole and not outline.hole:
         items = counted(counts["items"], "item")
         but = f" but {counts['there']}" if counts["there"] else ""
@@ -92,10 +93,10 @@ def commands(restore: Restore) -> Iterator[str]:
         project_id = outline.project_id
         if not restore.is_part:  # The rest of the file may have the numbers.
             yield from commands_for(database, outline, table, stack.region)
-        for number in database.differing(project_id):
+        for number in database.numbers(project_id, DIFFERENT):
             slot, deed = (
                 database.slot(project_id, number),
-                database.deed(project_id, number),
+                database.plan.deed(project_id, number),
             )
             stays = deed.form is Form.NONE
             if stays and isinstance(slot.own, Ticket) and slot.there:

@@ -17,12 +17,14 @@ from ticketctl.cli.output import (
     with_progress,
 )
 from ticketctl.files.lines import Problems
-from ticketctl.ledger.item import Ticket
-from ticketctl.restore.database import WAITS, Database
+from ticketctl.ledger.item import Item, Ticket
+from ticketctl.ledger.record import KeyRecord
+from ticketctl.restore.database import Database
 from ticketctl.restore.deeds import Form, Terms
 from ticketctl.restore.ending import End
-from ticketctl.restore.outlines import close, outline_of, waiting
-from ticketctl.restore.planning import OTHER, Outline, Planner
+from ticketctl.restore.outlines import Outline, close, outline_of, waiting
+from ticketctl.restore.plan import OPEN, OTHER, WAITS
+from ticketctl.restore.planning import Planner
 from ticketctl.restore.reading import Saved
 from ticketctl.restore.verdicts import Verdicts, is_over
 from ticketctl.restore.writing import BACK, THERE, Writer, Written
@@ -61,7 +63,7 @@ class Restore:
         problems = Problems(self.file.name)
         for outline in self.outlines:
             self._name(outline, problems)
-            self.refused += self.database.counts(outline.project_id)["refused"]
+            self.refused += self.database.plan.counts(outline.project_id)["refused"]
             self.refused += outline.records_left
         problems.end()
 
@@ -70,32 +72,28 @@ class Restore:
         project_id = outline.project_id
         if why := _refusal(outline):
             print_note(f"{project_id}: {why}")
-        for line, ticket, why in self.database.refusals(project_id):
+        for line, number, why in self.database.plan.refusals(project_id):
             if why not in {WAITS, OTHER}:
-                problems.add(line, f"{ticket}: {why}")
-        for line, record, is_there in self.database.records_left(project_id):
-            if is_over(record):
-                continue
-            ticket = ticket_key(project_id, record.number)
-            why = (
-                f"{ticket}, its number, is the ticket of another key"
-                if is_there
-                else f"the file has no item of its number, {record.number}"
-            )
-            problems.add(line, f"the record of {record.idempotency_key}: {why}")
-            outline.records_left += 1
+                problems.add(line, f"{ticket_key(project_id, number)}: {why}")
+        for line, record in self.database.records.left(project_id):
+            if not is_over(record):
+                own = self.database.slot(project_id, record.number).own
+                why = _homeless(record, own)
+                problems.add(line, f"the record of {record.idempotency_key}: {why}")
+                outline.records_left += 1
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to put back."""
         return not any(
-            self.database.counts(outline.project_id)["due"] for outline in self.outlines
+            self.database.plan.counts(outline.project_id)["due"]
+            for outline in self.outlines
         )
 
     @property
     def hazard(self) -> str:
         """Why a worker that runs could give a wrong number; "" if it could not."""
-        if any(self.database.is_open(outline.project_id) for outline in self.outlines):
+        if any(self._has(outline, OPEN) for outline in self.outlines):
             return (
                 "a ticket or a key has no record, so a repeat of its request would get "
                 "a second number"
@@ -103,6 +101,9 @@ class Restore:
         if any(outline.end for outline in self.outlines):
             return "a new request would get one of a project's last numbers"
         return ""
+
+    def _has(self, outline: Outline, condition: str) -> bool:
+        return any(self.database.numbers(outline.project_id, condition))
 
     def stopped(self) -> AbstractContextManager[None]:
         """Return what keeps the worker stopped, if it could give a wrong number.
@@ -127,7 +128,7 @@ class Restore:
         with note_if_interrupted(_UNFINISHED):
             for outline in self.outlines:
                 project_id = outline.project_id
-                if not (due := self.database.counts(project_id)["due"]):
+                if not (due := self.database.plan.counts(project_id)["due"]):
                     continue
                 if why := end.reserve(outline):
                     print_note(f"{project_id}: {why}")
@@ -155,8 +156,19 @@ class Restore:
             kind = "tickets" if isinstance(own, Ticket) else "reserved numbers"
             counts["records alone" if deed.form is Form.NONE else kind] += 1
         elif result != THERE:
-            line = self.database.line(project_id, number)
+            line = self.database.slot(project_id, number).line
             problems.add(line, f"{ticket_key(project_id, number)}: {result}")
+
+
+def _homeless(record: KeyRecord, own: Item | None) -> str:
+    """Return why a record of the file goes back with no item."""
+    match own:
+        case Ticket():
+            return f"{own.ticket_key}, its number, is the ticket of another key"
+        case None:
+            return f"the file has no item of its number, {record.number}"
+        case _:
+            return f"{own.ticket_key}, its number, has not its hash"
 
 
 def _refusal(outline: Outline) -> str:

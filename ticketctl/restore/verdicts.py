@@ -162,11 +162,8 @@ class Verdicts:
         for record in known.lost_records:
             if is_over(record):
                 continue
-            if not chain or record.fields.get(CHAIN) != chain:
-                key = record.idempotency_key
-                why = f"the record of {key}: no item of its number has its hash"
-                return deed if deed.is_due else refused(why)
-            return replace(deed, act=Act.PUT, record=record.fields)
+            if chain and record.fields.get(CHAIN) == chain:
+                return replace(deed, act=Act.PUT, record=record.fields)
         return deed
 
     def _ticket(self, known: Candidate, own: Ticket) -> Deed:

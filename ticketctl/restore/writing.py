@@ -29,7 +29,8 @@ from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.restore.database import Database
 from ticketctl.restore.deeds import Act, Deed, Form, Terms
-from ticketctl.restore.planning import Outline, Planner
+from ticketctl.restore.outlines import Outline
+from ticketctl.restore.planning import Planner
 from ticketctl.restore.reading import Saved
 
 MAX_ACTIONS: Final = 100
@@ -87,7 +88,7 @@ class Writer:
         """Write a project's due deeds; yield each with `BACK`, `THERE`, or why not."""
         block = Block()
         last: list[tuple[int, Deed]] = []
-        for number, deed in self.database.due(outline.project_id):
+        for number, deed in self.database.plan.due(outline.project_id):
             if number == outline.mark:  # It stands until all below is back.
                 last.append((number, deed))
                 continue
@@ -226,7 +227,7 @@ class Writer:
         )
 
     def _of_key(self, key: RequestKey, deed: Deed) -> Action:
-        record = self.database.record(key)
+        record = self.database.records.of_key(key)
         before = record.fields if isinstance(record, KeyRecord) else {}
         table, place = self.stack.outputs["IdempotencyKeysTableName"], key_id(key)
         return put_or_check(
@@ -253,9 +254,9 @@ class Writer:
         if deed.record:
             keys.add(RequestKey(project_id, str(deed.record["idempotency_key"])))
         for key in keys:
-            self.database.remove_record(key)
+            self.database.records.remove(key)
         for _, record in TableReader.of(self.stack).records(keys):
-            self.database.add_record(key_record(record))
+            self.database.records.add(key_record(record))
 
 
 def _is_passing(error: ClientError) -> bool:

@@ -1,0 +1,172 @@
+"""The judge's objections to a plan: it has the last word.
+
+A line may be written only if the audit of the tables with the plan in its place has no
+finding that was not there before.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from ticket_numbering.contract.messages import RequestKey
+from ticketctl.ledger.agreement import expiry_of
+from ticketctl.ledger.findings import Finding, FindingKind
+from ticketctl.ledger.item import Item, Ticket, parse
+from ticketctl.ledger.judge import Window, judge, new_findings, ranges_of
+from ticketctl.ledger.record import KeyRecord, MalformedRecord
+from ticketctl.restore.database import Database, Slot
+from ticketctl.restore.deeds import Act, Deed, refused
+from ticketctl.restore.verdicts import Verdicts
+
+_HOLES: Final = {FindingKind.GAP, FindingKind.UNFINISHED_SEED}
+_OF_CONTENT: Final = {
+    *(FindingKind.CHANGED, FindingKind.CHAINED_EXTERNAL),
+    *(FindingKind.NOT_VERIFIABLE, FindingKind.ERASED_WITH_TEXT),
+}
+"""Findings about a ticket's content, from which no record is made."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Numbers of a project that are judged together, and their neighbours."""
+
+    project_id: str
+    slots: Sequence[Slot]
+    """In ascending order."""
+    below: Slot | None
+    above: Item | None
+    """The item that will be at the next number that has one."""
+
+
+def new_in(
+    database: Database,
+    verdicts: Verdicts,
+    stretch: Stretch,
+    deeds: Mapping[int, Deed],
+    top: int,
+) -> list[Finding]:
+    """Return the findings that deeds would bring.
+
+    Args:
+        database: The tables and the file.
+        verdicts: The judgement on single numbers.
+        stretch: The numbers.
+        deeds: Their deeds.
+        top: The project's highest number, of the tables or of the file.
+    """
+    project_id, slots, terms = stretch.project_id, stretch.slots, verdicts.terms
+    before = [slot.there for slot in slots if slot.there]
+    after = [*_results(database, verdicts, stretch, deeds)]
+    records = dict(_records(database, verdicts, [*before, *after]))
+    written = records | {
+        record.key: record
+        for number, deed in deeds.items()
+        if deed.act is Act.PUT and deed.record
+        for key in [str(deed.record["idempotency_key"])]
+        for record in [KeyRecord(project_id, key, number, deed.record)]
+    }
+    named = {record.number for record in records.values() if record}
+    slots_named = (database.slot(project_id, number) for number in named)
+    others = {slot.number: slot.there for slot in slots_named if slot.there}
+    upper = database.neighbour(project_id, slots[-1].number, ">")
+    before += [upper] if upper else []
+    after += [stretch.above] if stretch.above else []
+    expired = {*_expired([*before, *after], terms.retention_days)}
+    lower = database.neighbour(project_id, slots[0].number, "<")
+    of_tables = Window(project_id, before, lower, top, records, others, expired)
+    lower = stretch.below.nearest if stretch.below else None
+    of_plan = Window(project_id, after, lower, top, written, others, expired)
+    return new_findings(judge(of_tables), judge(of_plan))
+
+
+def _results(
+    database: Database, verdicts: Verdicts, stretch: Stretch, deeds: Mapping[int, Deed]
+) -> Iterator[Item]:
+    """Yield the items that the numbers have in the end, in ascending order."""
+    terms = verdicts.terms
+    for slot in stretch.slots:
+        deed = deeds[slot.number]
+        if item := terms.result(slot.own, slot.there, deed):
+            yield item
+        if deed.reserves:
+            place = stretch.project_id, slot.number + 1
+            kept = database.kept_hash(*place)
+            yield parse(terms.reserved(*place, deed.reserves, **kept))
+
+
+def _expired(items: Iterable[Item], days: int) -> Iterator[int]:
+    """Yield the numbers of tickets whose keys' time is over, as an audit says."""
+    now = datetime.now(UTC)
+    for item in items:
+        expiry = expiry_of(item, days) if isinstance(item, Ticket) else None
+        if expiry and expiry <= now:
+            yield item.number
+
+
+def _records(
+    database: Database, verdicts: Verdicts, items: Sequence[Item]
+) -> Iterator[tuple[RequestKey, KeyRecord | None]]:
+    """Yield the tables' records of tickets, and those that name their numbers.
+
+    A key whose time is over may have none, or that of another ticket.
+    """
+    for item in items:
+        place = item.project_id, item.number
+        for record in database.records.naming(*place, is_own=False):
+            yield record.key, record
+    for item in items:
+        if isinstance(item, Ticket) and verdicts.record_of(item):
+            of_key = database.records.of_key(item.key)
+            if not isinstance(of_key, MalformedRecord):
+                yield item.key, of_key
+
+
+def blamed(
+    findings: Iterable[Finding], deeds: Mapping[int, Deed], last: int
+) -> dict[int, Deed]:
+    """Return the refusals of the numbers that would bring findings.
+
+    What a hole above the last number has behind it waits for the hole, and is named
+    once.
+    """
+    due = sorted(number for number, deed in deeds.items() if deed.is_due)
+    refusals: dict[int, Deed] = {}
+    for finding in findings:
+        is_hole = finding.kind in _HOLES and finding.recorded is None
+        if is_hole and min(finding.numbers) > last:
+            continue
+        if finding.kind is FindingKind.DUPLICATE and not any(
+            deeds[number].form for number in finding.numbers if number in deeds
+        ):
+            continue  # Both are there, and a record says which of them counts.
+        for first, end in ranges_of(finding):
+            within = [number for number in due if first <= number <= end]
+            around = [
+                number
+                for number in due
+                if first - 1 <= number + bool(deeds[number].reserves)
+                and number <= end + 1
+            ]
+            for number in within or around:
+                why = f"with it the tables would have a finding: {finding.kind}"
+                refusals[number] = refused(why)
+    return refusals
+
+
+def without_doubtful(
+    findings: Iterable[Finding], deeds: Mapping[int, Deed]
+) -> dict[int, Deed]:
+    """Return the deeds without records that would be made of tickets in doubt."""
+    doubts = [
+        ends
+        for finding in findings
+        if finding.kind in _OF_CONTENT
+        for ends in ranges_of(finding)
+    ]
+    return {
+        number: replace(deed, act=Act.NONE, record=None)
+        if deed.is_made and any(low <= number <= high for low, high in doubts)
+        else deed
+        for number, deed in deeds.items()
+    }
