@@ -45,9 +45,9 @@ MET: Final = {
             "void: refused",
             "erase: refused",
         ),
-        "given between the steps of a seed",
     ],
-    40: ["there already"],  # An import that was killed is run again.
+    # An import that was killed is run again.
+    40: ["given between the steps of a seed", "there already"],
 }
 """What operators and workers meet more than once in so many histories."""
 

@@ -62,8 +62,10 @@ def _actions(members: Sequence[Mapping[str, Any]], tables: Tables) -> Sequence[A
         ((kind, request),) = member.items()
         assert kind in {"Put", "ConditionCheck"}, kind
         try:
-            item = request.get("Item")
-            actions.append(Action(request, tables.address(request), item))
+            address, item = tables.address(request), request.get("Item")
+            if item:
+                tables.check_index(address)
+            actions.append(Action(request, address, item))
             reasons.append({"Code": NONE})
         except KeyMismatchError as error:
             reasons.append({"Code": "ValidationError", "Message": error.message})

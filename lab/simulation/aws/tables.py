@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
-from simulation.aws.errors import ServiceError
+from simulation.aws.errors import ServiceError, validation
 from simulation.aws.items import Address, Item, Key, KeyMismatchError, key_of
 from simulation.aws.latency import Latency
 from simulation.engine.choices import Choices
@@ -28,6 +28,8 @@ WITHHELD: Final = "cancellations that withhold reasons"
 EXCEEDED: Final = "writes beyond a partition's throughput"
 """The effects that a history counts."""
 
+UNINDEXABLE: Final = "ValidationError"
+
 PARTITION_UNITS: Final = 1000.0
 """Write units a second of one partition; DynamoDB guide, "Partitions"."""
 
@@ -42,6 +44,8 @@ class Tables:
     partition_units: float = PARTITION_UNITS
     throttled: Mapping[str, float] = field(default_factory=dict)
     """Projects whose partition is throttled, and until when."""
+    unindexable: Mapping[str, float] = field(default_factory=dict)
+    """Ids of records that an index of the keys' table refuses, and until when."""
     partial_reasons: float = 0.0
     """The share of cancellations that report only some of their reasons."""
 
@@ -73,6 +77,21 @@ class Tables:
         if request["Key"].keys() != schema.keys():
             raise KeyMismatchError("the key does not match the schema")
         return Address(table, key_of(request["Key"], schema))
+
+    def check_index(self, address: Address) -> None:
+        """Refuse an item in a transaction if it cannot be in an index of its table.
+
+        The form of the refusal is left open: with a reason for each item, or without.
+
+        Raises:
+            KeyMismatchError: It is refused, with reasons.
+            ServiceError: It is refused, as the whole transaction.
+        """
+        if self.scheduler.now >= self.unindexable.get(str(address.key[0]), 0.0):
+            return
+        self.on_failed_action(address, UNINDEXABLE)
+        text = "a value cannot be in a secondary index"
+        raise validation(text) if self.choices.chance(0.5) else KeyMismatchError(text)
 
     def schema_of(self, table: str) -> Mapping[str, str]:
         """Return the names and types of a table's key attributes.

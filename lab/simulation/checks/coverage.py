@@ -30,7 +30,9 @@ REFUSALS: Final = {
     "TransactionConflict": 15,
     "ConditionalCheckFailed": 4,
     "ThrottlingError": 50,
-    "TransactionInProgressException": 250,
+    "TransactionInProgressException": 400,
+    "ValidationException": 50,
+    "ValidationError": 50,
 }
 EFFECTS: Final = {WITHHELD: 15, EXCEEDED: 120}
 PARTS: Final = {
@@ -197,4 +199,9 @@ def _of_fair_days(scenario: Scenario, neighbours: Neighbours) -> Rows:
     yield "days on which no message may wait for its neighbours", 20, is_fair
     yield "such days on FIFO queues", 34, is_fair and scenario.fifo
     yield "requests refused at their caps on such days", 42, is_refused and is_fair
+    yield (
+        "messages held back behind one that DynamoDB refused",
+        200,
+        neighbours.held_back,
+    )
     yield "such days with ten uncontended deliveries", 22, neighbours.deliveries >= SOME

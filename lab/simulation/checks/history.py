@@ -37,6 +37,10 @@ ANSWERS: Final = {"< transact_write_items", "< transact_get_items"}
 """Answers that can be progress: blocks, and requests refused at their caps."""
 
 
+INVALID: Final = {"ValidationException", "ValidationError"}
+ACTIONS_A_REQUEST: Final = 2
+
+
 @dataclass
 class History:
     """The events of a run in their order; formatted on demand."""
@@ -74,16 +78,21 @@ class History:
         """Return each process's most attempts in a project without progress."""
         # botocore sends an attempt again under the same token.
         attempts: dict[tuple[str, str], set[str]] = defaultdict(set)
+        # Where the last block was a single request.
+        alone: set[tuple[str, str]] = set()
         most: Counter[tuple[str, str]] = Counter()
         for _, actor, what, detail in self.events:
             if what == "> transact_write_items":
                 place = actor, _project_of(detail[0])
                 attempts[place].add(detail[0]["ClientRequestToken"])
+                is_alone = len(detail[0]["TransactItems"]) == ACTIONS_A_REQUEST
+                (alone.add if is_alone else alone.discard)(place)
                 most[place] = max(most[place], len(attempts[place]))
-            elif what in ANSWERS and _is_progress(detail):
+            elif what in ANSWERS:
                 # The answer does not name the project, so all of them start over.
                 for place in [place for place in attempts if place[0] == actor]:
-                    attempts[place].clear()
+                    if _is_progress(detail) or (_is_invalid(detail) and place in alone):
+                        attempts[place].clear()
         return most
 
     def units_due(self) -> int:
@@ -142,6 +151,15 @@ def _is_progress(answer: Any) -> bool:
         reasons = answer.members.get("CancellationReasons", ())
         return any("Item" in reason for reason in reasons[1::2])
     return not isinstance(answer, Fault)
+
+
+def _is_invalid(answer: Any) -> bool:
+    """Return whether DynamoDB refused the block; of one request, it is done with."""
+    if not isinstance(answer, ServiceError):
+        return False
+    reasons = answer.members.get("CancellationReasons", ())
+    codes = {answer.code, *(reason["Code"] for reason in reasons)}
+    return not codes.isdisjoint(INVALID)
 
 
 def _action(action: Mapping[str, Any]) -> str:

@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from simulation.aws.items import Address
 from simulation.aws.messages import Message
-from simulation.aws.tables import KEYS, TICKETS
+from simulation.aws.tables import KEYS, TICKETS, UNINDEXABLE
 from simulation.checks.history import History, actor
 from simulation.checks.monitor import Monitor
 from simulation.checks.violations import Invariant, broken
+from simulation.scenarios.requests import RequestId
 from ticket_numbering.contract.dynamodb_items import key_of_id
 
 PUBLISH: Final = "publish_batch"
@@ -51,12 +52,19 @@ class Neighbours:
 
     Every valid message is answered, with any neighbours in its batch. Excepted are
     projects in which another writer delayed the invocation: contention may use up a
-    block's attempts.
+    block's attempts. A request that DynamoDB refuses waits, and those behind it if the
+    order counts.
     """
 
     monitor: Monitor
     refusals_fail: bool = False
     """Whether SNS takes no refusal; then those at a cap stay without an answer."""
+    in_order: bool = False
+    """Whether the queue is FIFO."""
+    unindexable: set[tuple[str, RequestId]] = field(default_factory=set)
+    """Invocations, and requests that DynamoDB refused in them."""
+    held_back: int = 0
+    """Messages that waited behind such a request."""
     contended: set[tuple[str, str]] = field(default_factory=set)
     """Invocations, and projects in which another writer delayed them."""
     deliveries: int = 0
@@ -66,8 +74,11 @@ class Neighbours:
         """See an item for which an invocation's transaction is cancelled."""
         if address.table == KEYS and code == "ConditionalCheckFailed":
             return  # A replay.
-        project = key_of_id(str(address.key[0])).project_id
         invocation = actor().rpartition("/")[0]
+        if code == UNINDEXABLE:
+            self.unindexable.add((invocation, key_of_id(str(address.key[0]))))
+            return
+        project = key_of_id(str(address.key[0])).project_id
         self.contended.add((invocation, project))
 
     def delivered(
@@ -75,9 +86,16 @@ class Neighbours:
     ) -> None:
         """See the end of an invocation."""
         monitor = self.monitor
+        held = set[str]()
         for message in batch:
             request = monitor.sent[message.body]
             if request is None:
+                continue
+            if (invocation, request.id) in self.unindexable:
+                held |= {request.id[0]} if self.in_order else set()
+                continue
+            if request.id[0] in held:
+                self.held_back += message.id in failed
                 continue
             if (invocation, request.id[0]) in self.contended:
                 continue

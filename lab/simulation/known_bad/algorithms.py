@@ -131,6 +131,16 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         allocator=partial(allocation.Uncached, kind=allocation.LateRivals),
     ),
     _with(
+        "a request that DynamoDB refuses lets others pass",
+        Invariant.OVERTAKEN,
+        allocator=partial(allocation.Uncached, kind=allocation.LetsPass),
+    ),
+    _with(
+        "a block that DynamoDB refuses fails as a whole",
+        Invariant.WAITED_FOR_NEIGHBOUR,
+        allocator=partial(allocation.Uncached, kind=allocation.FailsWhole),
+    ),
+    _with(
         "poison is sent before the numbers",
         Invariant.POISON_BEFORE_NUMBERS,
         worker=workers.PoisonFirst,
@@ -173,7 +183,7 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
         deletes_tickets=True,
     ),
     _with(
-        "a place in line is taken for a number", Invariant.CHAIN, line=lines.numbering
+        "a place in line is taken for a number", Invariant.ATTEMPT, line=lines.numbering
     ),
     Algorithm(
         "a replay found beside a conflict is not announced",
@@ -186,6 +196,8 @@ RARE: Final = (
     "the chain of a run's first ticket",
     "a cap is refused on a half-seen block",
     "a rival comes after the others",
+    "a request that DynamoDB refuses lets others pass",
+    "a block that DynamoDB refuses fails as a whole",
     "a replay found beside a conflict is not announced",
 )
 """They take more seeds than `make test` plays; `make known-bad` plays them."""

@@ -17,6 +17,7 @@ from ticket_numbering.allocation.progress import Progress
 from ticket_numbering.allocation.sequence_cache import SequenceCache
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, Reason
 from ticket_numbering.contract.envelope import Envelope
+from ticket_numbering.contract.errors import StoreRefusedError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
@@ -90,6 +91,24 @@ class StartsOver(Progress):
         """Return the next block; after a collision it is the first attempt."""
         self.attempts = 1 if self.collisions else self.attempts
         return Progress.block(self, head, now, salt)
+
+
+class LetsPass(Progress):
+    """Numbers the requests behind one that DynamoDB refuses, also in order."""
+
+    def split(self, block: Block, reason: str) -> None:
+        """Halve the block, or fail its request alone."""
+        self.in_order = False
+        Progress.split(self, block, reason)
+
+
+class FailsWhole(Progress):
+    """Fails each request of a block of which DynamoDB refuses one."""
+
+    def split(self, block: Block, reason: str) -> None:
+        """Fail all of them."""
+        keys = [request.key for request in block.requests]
+        self.settle(dict.fromkeys(keys, StoreRefusedError(reason)))
 
 
 def caching_what_it_tries(environment: ExecutionEnvironment) -> Handler:

@@ -1,6 +1,6 @@
 """The drawing of random scenarios: usual days, and fair ones with a single trouble."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from math import inf
@@ -21,6 +21,8 @@ from simulation.scenarios.producers import (
 )
 from simulation.scenarios.scenario import SHIPPED_ATTEMPTS, Scenario
 from ticket_numbering.allocation.sequence_cache import TTL
+from ticket_numbering.contract.dynamodb_items import key_id
+from ticket_numbering.contract.messages import RequestKey
 
 FAIR_DAYS: Final = 0.1
 FAIR_FIFO_DAYS: Final = 0.3
@@ -28,6 +30,7 @@ FAILING_REFUSALS: Final = 0.3
 HOT_PROJECTS: Final = 0.03
 NEXT_VERSIONS: Final = 0.3
 OUTAGES: Final = 0.15
+INDEXES: Final = 0.1
 LARGE_TICKETS: Final = 0.05
 """The shares of days with such a thing; below, each value is as likely as another."""
 
@@ -61,6 +64,7 @@ LARGE_BATCH: Final = 60
 FIFO_BATCH: Final = 10
 """Lambda takes no more of a FIFO queue; developer guide, "Batching behavior"."""
 THROTTLED_SECONDS: Final = 300.0
+INDEX_SECONDS: Final = 300.0
 
 
 def random_scenario(choices: Choices) -> Scenario:
@@ -70,8 +74,9 @@ def random_scenario(choices: Choices) -> Scenario:
     pollers = 1 + choices.pick(5)
     latency = one_of(choices, LATENCIES)
     is_hot = choices.chance(HOT_PROJECTS)
+    producers = _producers(choices, is_hot=is_hot)
     return Scenario(
-        sendings=[*_producers(choices, is_hot=is_hot).sendings()],
+        sendings=[*producers.sendings()],
         pollers=pollers,
         batch_size=one_of(choices, HOT_BATCH_SIZES if is_hot else BATCH_SIZES),
         visibility_seconds=one_of(choices, VISIBILITY_SECONDS),
@@ -86,6 +91,7 @@ def random_scenario(choices: Choices) -> Scenario:
         outages=_outages(choices),
         clock_error=one_of(choices, CLOCK_ERRORS),
         cache_ttl=one_of(choices, CACHE_TTLS),
+        unindexable=_unindexable(producers) if choices.chance(INDEXES) else {},
     )
 
 
@@ -138,6 +144,31 @@ def _day_of_throttling(choices: Choices) -> Scenario:
     return _fair(
         choices, producers, throttled=dict.fromkeys(throttled, THROTTLED_SECONDS)
     )
+
+
+def _day_of_an_index(choices: Choices) -> Scenario:
+    """Draw a day on which an operator's index refuses some requests for a while."""
+    producers = Producers(
+        choices,
+        count=10 + choices.pick(LARGE_BATCH),
+        projects=one_of(choices, PROJECTS)[: 1 + choices.pick(2)],
+        spread=0.0,
+        caps=one_of(choices, CAPS),
+    )
+    day = _fair(choices, producers)
+    if choices.chance(0.5):
+        day = replace(day, fifo=True, batch_size=FIFO_BATCH)
+    return replace(day, unindexable=_unindexable(producers))
+
+
+def _unindexable(producers: Producers) -> Mapping[str, float]:
+    """Draw the records that an index refuses, from the requests that were sent."""
+    choices, sent = producers.choices, producers.sent
+    some = [one_of(choices, sent) for _ in range(1 + choices.pick(3))] if sent else []
+    return {
+        key_id(RequestKey(one["project_id"], one["idempotency_key"])): INDEX_SECONDS
+        for one in some
+    }
 
 
 def _day_of_repeats(choices: Choices) -> Scenario:
@@ -199,5 +230,6 @@ FAIR_KINDS_OF_DAY: Final = (
     *[_day_of_poison] * 4,
     *[_day_of_throttling] * 4,
     *[_day_of_rivals] * 8,
+    *[_day_of_an_index] * 8,
     _day_of_repeats,  # Takes ten times as long to play as the others.
 )

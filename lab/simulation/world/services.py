@@ -52,6 +52,7 @@ class Services:
             scenario.latency,
             partition_units=scenario.partition_units,
             throttled=scenario.throttled,
+            unindexable=scenario.unindexable,
             partial_reasons=scenario.partial_reasons,
         )
         self.dynamodb = DynamoDB(self.tables)

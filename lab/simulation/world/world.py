@@ -69,7 +69,9 @@ class World:
             forbids_deletion=not algorithm.deletes_tickets,
         )
         self.fates = Fates(self.monitor)
-        self.neighbours = Neighbours(self.monitor, scenario.refusals_fail)
+        self.neighbours = Neighbours(
+            self.monitor, scenario.refusals_fail, scenario.fifo
+        )
         self.refusals = Refusals(self.monitor)
         self.caps = Caps(self.monitor)
         clocks_differ = timedelta(seconds=2 * scenario.clock_error)
