@@ -18,6 +18,7 @@ from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item
 from ticketctl.aws.items import serialized
 from ticketctl.cli.errors import BusyError, InputError, Status
+from ticketctl.files.exported import END, KIND, RECORD
 from ticketctl.files.json_lines import json_lines
 from ticketctl.files.lines import Problems
 from ticketctl.importing.lines import Defaults, ExternalTicket, check_lines
@@ -148,10 +149,21 @@ class TestExports:
         with pytest.raises(InputError, match=r"input:2: .* ticketctl restore -; "):
             read(line(1), exported)
 
-    @pytest.mark.parametrize("name", ["unheard_of", "expires_at", "fingerprint"])
-    def test_attribute_is_refused_when_no_ticket_has_it(self, name: str) -> None:
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            *[(name, "x") for name in ("unheard_of", "expires_at", "fingerprint")],
+            ("unheard_of", None),
+            # An export has these names, and another system can have them, too.
+            *[(name, "x") for name in ("origin", "status", KIND, RECORD, END)],
+            *[(KIND, kind) for kind in (RECORD, END)],
+        ],
+    )
+    def test_field_is_refused_as_a_foreign_one_when_no_ticket_has_it(
+        self, name: str, value: str | None
+    ) -> None:
         """A misspelt field must not be lost in silence."""
-        _, wrong = read(line(7) | {name: "x"})
+        _, wrong = read(line(7) | {name: value})
 
         assert wrong == [(1, f"{name}: Extra inputs are not permitted")]
 
