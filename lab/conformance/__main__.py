@@ -14,7 +14,7 @@ from conformance.gradual import contradictions, update
 from conformance.suite import markdown
 from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.queues import messages_on
-from ticketctl.aws.stack import find_stack, place_of
+from ticketctl.aws.stack import find_stack, location_of
 from ticketctl.cli.errors import InputError, Status, ToolError
 from ticketctl.cli.output import print_note
 from ticketctl.cli.prompts import confirm
@@ -73,8 +73,8 @@ def gradual(
     """
     location = find_stack(stack, None, None)
     confirm(
-        f"{place_of(location)} gets a new version of the same build, which has a tenth "
-        "of the batches for half an hour; it takes about 40 minutes. Go on?",
+        f"{location_of(location)} gets a new version of the same build, which has a "
+        "tenth of the batches for half an hour; it takes about 40 minutes. Go on?",
         yes=yes,
     )
     contradicted = [*contradictions(update(location))]
@@ -93,11 +93,11 @@ def _plan_of_tests(name: str) -> str:
     for queue in QUEUES:
         if count := messages_on(stack, queue):
             raise InputError(
-                f"{place_of(stack)} is in use: {queue} has {count} messages; "
+                f"{location_of(stack)} is in use: {queue} has {count} messages; "
                 "deploy a stack for trials (docs/install.md), and delete it afterwards"
             )
     return (
-        f"then sends up to 5,000 messages to the stack {place_of(stack)}, stops and "
+        f"then sends up to 5,000 messages to the stack {location_of(stack)}, stops and "
         "throttles its worker meanwhile, and leaves the tickets there: for a stack for "
         "trials alone; takes about 10 minutes, and costs less than $0.30"
     )

@@ -178,13 +178,13 @@ class Controls:
         values = self.ages if is_age else self.line.get(name, ())
         points = [
             {
-                "Timestamp": SINCE + place * timedelta(minutes=1),
+                "Timestamp": SINCE + index * timedelta(minutes=1),
                 "SampleCount": 1.0,
                 "Average": value,
                 "Maximum": value,
                 "Sum": value,
             }
-            for place, value in enumerate(values)
+            for index, value in enumerate(values)
         ]
         return {"Datapoints": points[::-1]}
 
@@ -279,9 +279,9 @@ class Controls:
                 if name and state in _SWITCHED:
                     setattr(self, name, _SWITCHED[state])
                     self.changed[mapping_id] = self.now()
-        place = int(self._asked["query_string"].get("Marker", 0))
-        more = {"NextMarker": str(place + 1)} if place + 1 < len(mappings) else {}
-        return {"EventSourceMappings": mappings[place : place + 1], **more}
+        index = int(self._asked["query_string"].get("Marker", 0))
+        more = {"NextMarker": str(index + 1)} if index + 1 < len(mappings) else {}
+        return {"EventSourceMappings": mappings[index : index + 1], **more}
 
     def _UpdateEventSourceMapping(self) -> Mapping[str, Any]:  # noqa: N802
         is_on = json.loads(self._asked["body"])["Enabled"]

@@ -311,8 +311,8 @@ def compared(path: Path, folder: Path) -> str:
     """Play every transcript of a file; return the difference from what was approved."""
     recorded = [transcript.rstrip("\n") + "\n" for transcript in transcripts(path)]
     now = []
-    for place, transcript in enumerate(recorded):
-        within = folder / str(place)
+    for index, transcript in enumerate(recorded):
+        within = folder / str(index)
         within.mkdir()
         now.append(play(transcript, within))
     if os.environ.get("APPROVE"):

@@ -93,13 +93,13 @@ class AuditReport:
 
         One whose ticket does not fit the chain is no head.
         """
-        places = [
+        ticket_ids = [
             (project.project_id, number)
             for project in self.projects
             for number in project.ends
         ]
-        there = {head.place for head in known}
-        wanted = [place for place in places if place not in there]
+        there = {head.ticket_id for head in known}
+        wanted = [ticket_id for ticket_id in ticket_ids if ticket_id not in there]
         when = timestamp(self.reading.started)
         return [*heads_of(self.reading.reader, wanted, when)]
 

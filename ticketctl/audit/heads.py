@@ -22,7 +22,7 @@ from ticketctl.files.lines import Line, shown_name
 from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.chain import chain_problem
 from ticketctl.ledger.findings import RANGES, Finding, FindingKind
-from ticketctl.ledger.item import Item, Place, Ticket
+from ticketctl.ledger.item import Item, Ticket, TicketId
 from ticketctl.ledger.sequence import is_given_here
 
 _AT_A_TIME: Final = MAX_KEYS // 2
@@ -40,7 +40,7 @@ class KeptHead:
     """When it was read; an announcement does not say."""
 
     @property
-    def place(self) -> Place:
+    def ticket_id(self) -> TicketId:
         """The key of its ticket."""
         return self.project_id, self.number
 
@@ -100,11 +100,11 @@ def check_heads(reader: TableReader, heads: Iterable[KeptHead]) -> Iterator[Find
 
     A restarted chain is a finding by itself, and its hash covers the ticket.
     """
-    known: dict[Place, dict[str, KeptHead]] = defaultdict(dict)
+    known: dict[TicketId, dict[str, KeptHead]] = defaultdict(dict)
     for head in heads:
-        known[head.place][head.chain] = head
-    for place, ticket, before in _with_hashes(reader, known):
-        for head in known[place].values():
+        known[head.ticket_id][head.chain] = head
+    for ticket_id, ticket, before in _with_hashes(reader, known):
+        for head in known[ticket_id].values():
             if failure := _failure(head, ticket, before):
                 kind, detail = failure
                 numbers = (head.number,) * (2 if kind in RANGES else 1)
@@ -112,11 +112,11 @@ def check_heads(reader: TableReader, heads: Iterable[KeptHead]) -> Iterator[Find
 
 
 def heads_of(
-    reader: TableReader, places: Iterable[Place], when: str
+    reader: TableReader, ticket_ids: Iterable[TicketId], when: str
 ) -> Iterator[KeptHead]:
     """Yield the heads of the tickets that fit the chain."""
-    for place, ticket, before in _with_hashes(reader, places):
-        head = ticket and KeptHead(*place, ticket.chain, when)
+    for ticket_id, ticket, before in _with_hashes(reader, ticket_ids):
+        head = ticket and KeptHead(*ticket_id, ticket.chain, when)
         if head and not _failure(head, ticket, before):
             yield head
 
@@ -142,10 +142,10 @@ def _failure(
 
 
 def _with_hashes(
-    reader: TableReader, places: Iterable[Place]
-) -> Iterator[tuple[Place, Item | None, str]]:
+    reader: TableReader, ticket_ids: Iterable[TicketId]
+) -> Iterator[tuple[TicketId, Item | None, str]]:
     """Read tickets, each with the hash of the one before it."""
-    rest = iter(places)
+    rest = iter(ticket_ids)
     while wanted := [*islice(rest, _AT_A_TIME)]:
         both = {*wanted, *((project_id, number - 1) for project_id, number in wanted)}
         tickets = reader.tickets(both)

@@ -168,8 +168,8 @@ class AuditReading:
 
     def _doubt(self, unmatched: Sequence[KeyRecord]) -> None:
         """Keep the records whose tickets are still absent."""
-        places = {(record.project_id, record.number) for record in unmatched}
-        there = self.reader.tickets(places)
+        ticket_ids = {(record.project_id, record.number) for record in unmatched}
+        there = self.reader.tickets(ticket_ids)
         self.doubts |= {
             record.key
             for record in unmatched

@@ -48,10 +48,10 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
     ]
     own = {ticket.key for ticket in tickets}
     records = _records(reading, reading.doubts | own)
-    places = {
+    ticket_ids = {
         (record.project_id, record.number) for record in records.values() if record
     }
-    named = reading.reader.tickets(places)
+    named = reading.reader.tickets(ticket_ids)
     for ticket in tickets:
         if ticket.key in records:
             record = records[ticket.key]

@@ -113,8 +113,8 @@ class Receiver:
         answer = self.sqs.delete_message_batch(
             QueueUrl=self.queue_url,
             Entries=[
-                {"Id": str(place), "ReceiptHandle": self.receipts[message_id]}
-                for place, message_id in enumerate(message_ids)
+                {"Id": str(index), "ReceiptHandle": self.receipts[message_id]}
+                for index, message_id in enumerate(message_ids)
             ],
         )
         # An entry counts as deleted only if the answer says so.
@@ -138,8 +138,8 @@ class Receiver:
         handles, still_hidden = iter(self.receipts.values()), 0
         while batch := [*islice(handles, MAX_ENTRIES)]:
             entries = [
-                {"Id": str(place), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-                for place, handle in enumerate(batch)
+                {"Id": str(index), "ReceiptHandle": handle, "VisibilityTimeout": 0}
+                for index, handle in enumerate(batch)
             ]
             try:
                 answer = self.sqs.change_message_visibility_batch(

@@ -107,18 +107,18 @@ class Sender:
         answer = self.sqs.send_message_batch(
             QueueUrl=self.queue_url,
             Entries=[
-                {"Id": str(place), **self._entry(request)}
-                for place, request in enumerate(batch)
+                {"Id": str(index), **self._entry(request)}
+                for index, request in enumerate(batch)
             ],
         )
         sent = {entry["Id"]: entry for entry in answer.get("Successful", [])}
         failed = {entry["Id"]: entry for entry in answer.get("Failed", [])}
         ended, retryable = list[Request](), list[Request]()
-        for place, request in enumerate(batch):
-            if entry := sent.get(str(place)):
+        for index, request in enumerate(batch):
+            if entry := sent.get(str(index)):
                 ended.append(replace(request, message_id=entry["MessageId"]))
                 continue
-            failure = failed.get(str(place))
+            failure = failed.get(str(index))
             if failure is None:
                 unknown = replace(request, refusal="no answer", may_be_sent=True)
                 retryable.append(unknown)

@@ -116,13 +116,13 @@ def find_stack(
     session = boto3.Session(profile_name=profile, region_name=region)
     config = _IMPATIENT if saved else _CONFIG
     cloudformation = _client(session, "cloudformation", config)
-    place = cloudformation.meta.region_name
+    region_name = cloudformation.meta.region_name
     try:
         [described] = cloudformation.describe_stacks(StackName=name)["Stacks"]
     except EOFError as error:
         raise without_credentials(error) from error
     except AWS_ERRORS as error:
-        described = _described_before(error, saved, name, session, place)
+        described = _described_before(error, saved, name, session, region_name)
     outputs = outputs_of(described)
     parameters = {
         parameter["ParameterKey"]: parameter["ParameterValue"]
@@ -130,11 +130,11 @@ def find_stack(
     }
     if missing := [name for name in NEEDED_OUTPUTS if name not in outputs]:
         raise CloudError(
-            f"the stack {name} in {place} is not one of ticket numbering, or is not "
-            f"complete ({described['StackStatus']}): it has no output {missing[0]}"
+            f"the stack {name} in {region_name} is not one of ticket numbering, or is "
+            f"not complete ({described['StackStatus']}): it has no output {missing[0]}"
         )
     # It can be asked for by its ARN, too.
-    return Stack(described["StackName"], place, outputs, parameters, session)
+    return Stack(described["StackName"], region_name, outputs, parameters, session)
 
 
 def _described_before(
@@ -202,7 +202,7 @@ def _checked_account(described: Mapping[str, str], session: boto3.Session) -> st
     return ""
 
 
-def place_of(stack: StackAccess) -> str:
+def location_of(stack: StackAccess) -> str:
     """Return which stack it is, for equal names exist in several accounts."""
     region, account = stack.outputs["AssignmentsTopicArn"].split(":")[3:5]
     return f"{stack.name} in {region} of the account {account}"

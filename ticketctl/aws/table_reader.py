@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any, Final, Self
 
 from ticket_numbering.contract.dynamodb_items import (
@@ -20,7 +20,7 @@ from ticketctl.aws.items import ledger_item
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import InputError
-from ticketctl.ledger.item import Item, Place
+from ticketctl.ledger.item import Item, TicketId
 
 RawItem = Mapping[str, Any]
 """An item in DynamoDB's types."""
@@ -121,7 +121,7 @@ class TableReader:
             query["KeyConditionExpression"] += f" AND #number {side}"
             query["ExpressionAttributeNames"] = {"#number": NUMBER}
             query["ExpressionAttributeValues"] |= {
-                f":{place}": {"N": str(number)} for place, number in enumerate(numbers)
+                f":{index}": {"N": str(number)} for index, number in enumerate(numbers)
             }
         while True:
             answer = self._read("query", **query)
@@ -130,9 +130,9 @@ class TableReader:
                 return
             query["ExclusiveStartKey"] = start
 
-    def tickets(self, places: Iterable[Place]) -> dict[Place, Item]:
+    def tickets(self, ticket_ids: Iterable[TicketId]) -> dict[TicketId, Item]:
         """Read the items of numbers, each given once; absent ones are left out."""
-        keys = (ticket_id(*place) for place in places)
+        keys = starmap(ticket_id, ticket_ids)
         items = map(ledger_item, self._items(self.tickets_table, keys))
         return {(item.project_id, item.number): item for item in items}
 

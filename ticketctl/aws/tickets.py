@@ -114,9 +114,9 @@ def around_each(
             nearest = islice((item for item in lower if item.has_number), 1)
             read = [*nearest, *(item for item in here if item.has_number)]
             is_end = not here
-        place = bisect_left(read, number, key=lambda item: item.number)
-        below = read[place - 1] if place else None
-        there, above = (*read[place : place + 2], None, None)[:2]
+        index = bisect_left(read, number, key=lambda item: item.number)
+        below = read[index - 1] if index else None
+        there, above = (*read[index : index + 2], None, None)[:2]
         if there and there.number != number:
             there, above = None, there
         yield number, Neighbours(below, there, above)

@@ -31,8 +31,8 @@ def publish(stack: StackAccess, envelopes: Sequence[Envelope]) -> list[Envelope]
     answer = stack.client("sns").publish_batch(
         TopicArn=topic_arn,
         PublishBatchRequestEntries=[
-            {"Id": str(place), **envelope.entry(fifo=is_fifo(topic_arn))}
-            for place, envelope in enumerate(envelopes)
+            {"Id": str(index), **envelope.entry(fifo=is_fifo(topic_arn))}
+            for index, envelope in enumerate(envelopes)
         ],
     )
     for entry in answer.get("Failed", []):
@@ -42,7 +42,7 @@ def publish(stack: StackAccess, envelopes: Sequence[Envelope]) -> list[Envelope]
             raise CloudError(f"SNS does not take {event_id}: {why}")
     # An entry counts as published only if the answer says so.
     taken = {int(entry["Id"]) for entry in answer.get("Successful", [])}
-    return [envelope for place, envelope in enumerate(envelopes) if place not in taken]
+    return [envelope for index, envelope in enumerate(envelopes) if index not in taken]
 
 
 def subscribe(stack: StackAccess, name: str) -> str:

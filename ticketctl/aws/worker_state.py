@@ -51,8 +51,8 @@ class Source:
     @property
     def arn(self) -> str:
         """Its own ARN, by which it is tagged."""
-        place = ":".join(self.function_arn.split(":")[:5])
-        return f"{place}:event-source-mapping:{self.id}"
+        prefix = ":".join(self.function_arn.split(":")[:5])
+        return f"{prefix}:event-source-mapping:{self.id}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Final
 
 from ticketctl.aws.items import ledger_item
 from ticketctl.aws.table_reader import SETTLING_SECONDS, RawItem, TableReader
-from ticketctl.ledger.item import Item, Place
+from ticketctl.ledger.item import Item, TicketId
 from ticketctl.ledger.sequence import explains_below
 
 MAX_GAPS: Final = 10_000
@@ -34,7 +34,7 @@ class Export:
     last: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """The highest number of each project so far."""
     _gaps: list[tuple[str, int, int]] = field(default_factory=list)
-    _late: set[Place] = field(default_factory=set)
+    _late: set[TicketId] = field(default_factory=set)
     """Numbers that came after higher ones, which no page of DynamoDB's should have."""
 
     def tickets(self) -> Iterator[Item]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import is_not_there
-from ticketctl.aws.stack import Stack, place_of
+from ticketctl.aws.stack import Stack, location_of
 from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import counted, print_json, print_line, sanitized
 from ticketctl.cli.pages import docs
@@ -63,7 +63,7 @@ def show_failures(stack: Stack, hours: int, *, as_json: bool) -> None:
     if as_json:
         print_json([vars(failure) | {"cure": failure.cure} for failure in failures])
         return
-    print_line(str(place_of(stack)))
+    print_line(str(location_of(stack)))
     for line in lines_of(failures, hours):
         print_line(line)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ticketctl.aws.items import timestamp_now
 from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.stack import Stack, caller_arn, limits_of, place_of
+from ticketctl.aws.stack import Stack, caller_arn, limits_of, location_of
 from ticketctl.cli.arguments import checked_project
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, with_progress
@@ -66,7 +66,7 @@ def import_file(find_stack: Callable[[], Stack], file: str, choices: Choices) ->
     warned = [*warnings(stack, tickets)]
     refused = print_refused(judged, file)
     if not choices.dry_run:
-        asked = [place_of(stack), *said, *warned, "This cannot be undone. Go on?"]
+        asked = [location_of(stack), *said, *warned, "This cannot be undone. Go on?"]
         confirm("\n".join(asked), yes=choices.yes)
         counts = Import(stack, judge, limiter=limiter).run(judged, file)
         refused += counts[REFUSED]

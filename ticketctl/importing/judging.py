@@ -90,7 +90,7 @@ class Judge:
         return MISSING
 
     def items(
-        self, ticket: ExternalTicket, place: Item | None, record: KeyRecord | None
+        self, ticket: ExternalTicket, there: Item | None, record: KeyRecord | None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the ticket as the worker writes it, with its origin and the caller.
 
@@ -100,7 +100,7 @@ class Judge:
         assigned = ticket.assignment
         if record and isinstance(date := record.fields.get(ASSIGNED_AT), str):
             assigned = replace(assigned, assigned_at=date)
-        before = place.fields if place else {}
+        before = there.fields if there else {}
         kept = {name: before[name] for name in SEED_ATTRIBUTES & before.keys()}
         item = dynamodb_items.ticket_item(ticket.request, assigned)
         due = None
@@ -121,9 +121,9 @@ class Judge:
         return f"its idempotency_key has no record; see: {program} audit"
 
 
-def gives_way(place: Item) -> bool:
+def gives_way(there: Item) -> bool:
     """Return whether a ticket can take an item's place: a lost one's hash stays."""
-    return isinstance(place, Reserved) and place.kind is not ItemKind.LOST
+    return isinstance(there, Reserved) and there.kind is not ItemKind.LOST
 
 
 def comparison(ticket: ExternalTicket, there: Item) -> str:

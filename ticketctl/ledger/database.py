@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 from ticket_numbering.contract.dynamodb_items import STATUS, VOIDED
 from ticketctl.ledger.agreement import Shared, of_record, of_ticket
 from ticketctl.ledger.findings import FindingKind, Range
-from ticketctl.ledger.item import Item, ItemKind, Place, Reserved, Ticket
+from ticketctl.ledger.item import Item, ItemKind, Reserved, Ticket, TicketId
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.ledger.sequence import guards_a_seed, hole, is_given_here
 
@@ -143,7 +143,7 @@ class AuditDatabase:
             if not self._database.execute(_IS_MATCHED, row).fetchone()
         ]
 
-    def unmatched(self) -> Iterator[Place]:
+    def unmatched(self) -> Iterator[TicketId]:
         """Yield the tickets without a record of their keys."""
         unmatched = "SELECT project_id, number FROM items WHERE NOT is_matched"
         yield from self._database.execute(unmatched)

@@ -44,7 +44,7 @@ _OF_A_TICKET: Final = {
 """Attributes that a reserved item never has: the chain does not cover them there."""
 
 
-Place = tuple[str, int]
+TicketId = tuple[str, int]
 """The key of an item: project and number."""
 
 

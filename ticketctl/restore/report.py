@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from ticketctl.aws.stack import place_of
+from ticketctl.aws.stack import location_of
 from ticketctl.cli.output import console, counted, print_note, program
 from ticketctl.cli.prompts import confirm
 from ticketctl.ledger.item import Ticket
@@ -41,7 +41,7 @@ def carry_out(restore: Restore, *, yes: bool) -> bool:
     for line in plan(restore):
         print_note(line)
     if not restore.is_empty:
-        confirm(f"{place_of(restore.stack)}\nGo on?", yes=yes)
+        confirm(f"{location_of(restore.stack)}\nGo on?", yes=yes)
         with stopped:
             counts = restore.run()
     following = [*commands(restore)]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ticketctl.aws.aws_errors import AWS_ERRORS
 from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.stack import Stack, caller_arn, place_of
+from ticketctl.aws.stack import Stack, caller_arn, location_of
 from ticketctl.aws.tickets import find_ticket, last_number, parse_ticket_key
 from ticketctl.cli.arguments import checked_project
 from ticketctl.cli.errors import InputError, Status
@@ -27,8 +27,8 @@ def seed(
     stack = find_stack()
     before = last_number(stack, project)
     question = (
-        f"{place_of(stack)}\n{project}: the last number is {before or 'none yet'}; the "
-        f"next will be {last + 1}, and none between will ever be given. Go on?"
+        f"{location_of(stack)}\n{project}: the last number is {before or 'none yet'}; "
+        f"the next will be {last + 1}, and none between will ever be given. Go on?"
     )
     if before < last:
         confirm(question, yes=yes)
@@ -62,7 +62,7 @@ def mark(
     marking.check(ticket)
     title = sanitized(str(ticket.fields.get("title", "")))
     confirm(
-        f"{place_of(stack)}\n{ticket_key}: {title}\n"
+        f"{location_of(stack)}\n{ticket_key}: {title}\n"
         f"{MARKS[status].capitalize()} it for ever?",
         yes=yes,
     )
@@ -100,8 +100,8 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
     repeat = Reannouncement(stack, project, first, last, stack.number_padding, imported)
     if not dry_run:
         confirm(
-            f"{place_of(stack)}\nEvery subscriber of the topic will get the events of "
-            f"{project}-{first} to {project}-{last} again. Go on?",
+            f"{location_of(stack)}\nEvery subscriber of the topic will get the events "
+            f"of {project}-{first} to {project}-{last} again. Go on?",
             yes=yes,
         )
     repeat.publish(None if dry_run else Announcer(stack, RateLimiter(rate)))

@@ -127,15 +127,17 @@ class Reannouncement:
 
     def _as_they_stand(self, batch: Sequence[Due]) -> list[Envelope]:
         """Read tickets again, in one call; return their events."""
-        places = {
+        heads_before = {
             (ticket.project_id, ticket.number): before for ticket, before in batch
         }
-        tickets = TableReader.of(self.stack).tickets(places)
-        for place in places:
-            if place not in tickets:
-                self._remark(f"missing: {ticket_key(*place)}")
-        there = [place for place in places if place in tickets]
-        return self._events([(tickets[place], places[place]) for place in there])
+        tickets = TableReader.of(self.stack).tickets(heads_before)
+        for ticket_id in heads_before:
+            if ticket_id not in tickets:
+                self._remark(f"missing: {ticket_key(*ticket_id)}")
+        there = [ticket_id for ticket_id in heads_before if ticket_id in tickets]
+        return self._events(
+            [(tickets[ticket_id], heads_before[ticket_id]) for ticket_id in there]
+        )
 
     def _events(self, batch: Sequence[Due]) -> list[Envelope]:
         """Return the events of tickets; none, with a remark, of one in doubt."""

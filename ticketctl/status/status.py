@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
-from ticketctl.aws.stack import Stack, place_of
+from ticketctl.aws.stack import Stack, location_of
 from ticketctl.aws.worker_state import Source, known_state
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import (
@@ -126,7 +126,7 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
     ]
     return {
         "stack": stack.name,
-        "place": place_of(stack),
+        "place": location_of(stack),
         "region": stack.region,
         **parts,
         "problems": problems,

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from ticketctl.aws.aws_errors import error_code, is_refused
 from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.stack import StackAccess, place_of
+from ticketctl.aws.stack import StackAccess, location_of
 from ticketctl.aws.worker_state import (
     DISABLED,
     ENABLED,
@@ -47,7 +47,7 @@ class Switch:
 
     def stop(self) -> None:
         """Disable all mappings, and wait until nothing of the worker runs."""
-        print_note(place_of(self.stack))
+        print_note(location_of(self.stack))
         sources: Sequence[Source] = ()
 
         def so_far() -> str:
@@ -70,7 +70,7 @@ class Switch:
 
     def start(self) -> Status:
         """Enable the mappings that `stop` disabled, and name all others."""
-        print_note(place_of(self.stack))
+        print_note(location_of(self.stack))
         sources = self._state().sources
         if not sources:
             console().print("nothing feeds the worker: it has no event source mapping")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from secrets import token_hex
 from typing import Final
 
-from ticketctl.aws.stack import Stack, limits_of, place_of
+from ticketctl.aws.stack import Stack, limits_of, location_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, note_if_interrupted, print_json, print_note
 from ticketctl.cli.prompts import confirm
@@ -37,8 +37,8 @@ def verify(
     if refusal := next(messages.refusals(limits_of(stack)), None):
         raise InputError(f"the stack would refuse the sample: {refusal}")
     confirm(
-        f"{place_of(stack)}\n{counted(count, 'ticket')} will be numbered, announced to "
-        f"every subscriber, and kept for ever, as project {project}. Go on?",
+        f"{location_of(stack)}\n{counted(count, 'ticket')} will be numbered, announced "
+        f"to every subscriber, and kept for ever, as project {project}. Go on?",
         yes=yes,
     )
     run, verdict = _verified(stack, project, count, messages, patience)

@@ -69,9 +69,9 @@ def sample_messages(number: int = 4, projects: Sequence[str] = _FEW) -> Messages
 def many_messages(number: int, poison: int = 0) -> Iterator[str]:
     """Yield a number of message bodies, the poison evenly among the good ones."""
     good, bad = _tickets(_PROJECTS), _mistakes()
-    places = {(serial + 1) * number // (poison + 1) for serial in range(poison)}
-    for place in range(number):
-        yield body_of(next(bad) if place in places else next(good))
+    positions = {(serial + 1) * number // (poison + 1) for serial in range(poison)}
+    for position in range(number):
+        yield body_of(next(bad) if position in positions else next(good))
 
 
 def read_messages(path: Path) -> list[str]:

@@ -66,7 +66,7 @@ class BatchProgress:
     _tried: Mapping[RequestIdentity, Pending] = field(init=False)
     """The record whose request is tried for all that are equal."""
     _results: dict[int, Result] = field(default_factory=dict)
-    """The final results by place."""
+    """The final results by index."""
 
     def __post_init__(self) -> None:
         self._tried = deduplicate(self.pending)
@@ -102,15 +102,15 @@ class BatchProgress:
             request.key for progress in allocations for request in progress.pending
         }
         return [
-            self._result(place)
-            for place, entry in enumerate(self.entries)
-            if place not in self._results
+            self._result(index)
+            for index, entry in enumerate(self.entries)
+            if index not in self._results
             and not (isinstance(entry, Pending) and entry.request.key in pending)
         ]
 
     def results(self) -> list[Result]:
         """Return the result of each record; a request still pending has failed."""
-        return [self._result(place) for place in range(len(self.entries))]
+        return [self._result(index) for index in range(len(self.entries))]
 
     def announce(self, results: Iterable[Result]) -> Mapping[str, Exception]:
         """Publish the events that are not out yet.
@@ -130,12 +130,12 @@ class BatchProgress:
         self.has_failed = bool(failures)
         return failures
 
-    def _result(self, place: int) -> Result:
-        if place not in self._results:
-            entry = self.entries[place]
+    def _result(self, index: int) -> Result:
+        if index not in self._results:
+            entry = self.entries[index]
             result = self._resolved(entry) if isinstance(entry, Pending) else entry
-            self._results[place] = self._with_event(result)
-        return self._results[place]
+            self._results[index] = self._with_event(result)
+        return self._results[index]
 
     def _resolved(self, entry: Pending) -> Result:
         record, request, is_new = entry.record, entry.request, False

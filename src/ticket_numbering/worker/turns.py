@@ -36,7 +36,7 @@ class Turns:
     no thread meanwhile is late by the rest of it.
     """
     waiting: list[tuple[float, int]] = field(init=False)
-    """When each task is due that waits without a thread, and its place; a heap."""
+    """When each task is due that waits without a thread, and its index; a heap."""
     sleeping: int = 0
     """Tasks that wait on a thread."""
     running: int = 0
@@ -44,7 +44,7 @@ class Turns:
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
-        self.waiting = [(AT_ONCE, place) for place in range(len(self.tasks))]
+        self.waiting = [(AT_ONCE, index) for index in range(len(self.tasks))]
 
     def take(self, _thread: int = 0) -> None:
         """Run the task that is due first, again and again, until none waits.
@@ -74,31 +74,31 @@ class Turns:
                 return partial(self._do, work)
             if not self.waiting:
                 return None
-            due, place = heappop(self.waiting)
+            due, index = heappop(self.waiting)
             if due < self._now():
                 self.running += 1
-                return partial(self._run, place)
+                return partial(self._run, index)
             self.sleeping += 1
-            return partial(self._run_at, due, place)
+            return partial(self._run_at, due, index)
 
     def _do(self, work: Work) -> None:
         work()
         with self._lock:
             self.running -= 1
 
-    def _run_at(self, due: float, place: int) -> None:
+    def _run_at(self, due: float, index: int) -> None:
         self.sleep(max(0.0, due - self._now()))
         with self._lock:
             self.sleeping -= 1
             self.running += 1
-        self._run(place)
+        self._run(index)
 
-    def _run(self, place: int) -> None:
-        delay = self.tasks[place]()
+    def _run(self, index: int) -> None:
+        delay = self.tasks[index]()
         with self._lock:
             self.running -= 1
             if delay is not None:
-                heappush(self.waiting, (self._now() + delay, place))
+                heappush(self.waiting, (self._now() + delay, index))
 
     def _now(self) -> float:
         """Return a time that grows, by the clock that the deadline goes by."""

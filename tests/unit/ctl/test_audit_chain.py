@@ -304,10 +304,10 @@ class TestVerifier:
         directory: Path, steps: Steps, *heads: Mapping[str, Any]
     ) -> tuple[int, list[str]]:
         """Run it with a file for each head; return the status and what it says."""
-        for place, head in enumerate(heads):
-            (directory / f"{place}.jsonl").write_text(f"{json.dumps(head)}\n\n")
+        for index, head in enumerate(heads):
+            (directory / f"{index}.jsonl").write_text(f"{json.dumps(head)}\n\n")
         answer = {"Items": steps.services.tables.items("tickets")}
-        names = (f"{place}.jsonl" for place in range(len(heads)))
+        names = (f"{index}.jsonl" for index in range(len(heads)))
         ended = run_verifier(json.dumps(answer), directory, *names)
         return ended.returncode, (ended.stdout + ended.stderr).splitlines()
 
