@@ -31,7 +31,7 @@ from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
-from ticketctl.verify.verdict import judge
+from ticketctl.verify.outcome import check_outcomes
 
 Found = TypeVar("Found")
 
@@ -194,9 +194,9 @@ class System:
 
     def problems(self) -> Sequence[str]:
         """Wait for all outcomes of the sent messages; return what breaks a promise."""
-        self.wait_for(lambda: not judge(self.observed()).missing)
+        self.wait_for(lambda: not check_outcomes(self.observed()).missing)
         self.settle()
-        verdict = judge(self.observed())
+        verdict = check_outcomes(self.observed())
         return [*verdict.missing, *verdict.wrong]
 
     def redrive_policy(self, *, after: int) -> str:

@@ -22,9 +22,9 @@ from ticketctl.aws.stack import Stack, StackAccess
 from ticketctl.cli.errors import Status
 from ticketctl.commands.verify import PATIENCE_SECONDS
 from ticketctl.local.connection_files import variables
+from ticketctl.verify.outcome import Outcome
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages
-from ticketctl.verify.verdict import Verdict
 from ticketctl.watch.watching import temporary_queue
 
 pytestmark = [pytest.mark.emulator, pytest.mark.any_stack]
@@ -63,7 +63,7 @@ def bodies(project: str, count: int) -> list[str]:
     return [json.dumps(ticket_fields(project)) for _ in range(count)]
 
 
-def last_verdict(run: Run) -> Verdict:
+def last_verdict(run: Run) -> Outcome:
     """Wait for what is still to come."""
     return run.follow(Messages(()), PATIENCE_SECONDS)
 

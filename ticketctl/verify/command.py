@@ -9,10 +9,10 @@ from ticketctl.aws.stack import Stack, limits_of, location_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import counted, note_if_interrupted, print_json, print_note
 from ticketctl.cli.prompts import confirm
+from ticketctl.verify.outcome import Outcome
 from ticketctl.verify.report import print_run, print_times, run_json
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, sample_messages
-from ticketctl.verify.verdict import Verdict
 from ticketctl.watch.watching import temporary_queue
 
 _PROJECT_START: Final = "VERIFY-"
@@ -53,7 +53,7 @@ def verify(
 
 def _verified(
     stack: Stack, project: str, count: int, messages: Messages, patience: int
-) -> tuple[Run, Verdict]:
+) -> tuple[Run, Outcome]:
     """Send one message until it is announced, then the others; follow them."""
     first, *others = messages.first
     strays = (

@@ -9,13 +9,13 @@ from ticket_numbering.contract.attributes import ERROR_MESSAGE, ERROR_TYPE
 from ticketctl.audit.report import print_projects
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
 from ticketctl.cli.output import console, counted, print_line, sanitized
+from ticketctl.verify.outcome import Outcome
 from ticketctl.verify.run import Run
-from ticketctl.verify.verdict import Verdict
 
 _BODY_WIDTH: Final = 60
 
 
-def print_run(run: Run, verdict: Verdict, *, is_sample: bool) -> None:
+def print_run(run: Run, verdict: Outcome, *, is_sample: bool) -> None:
     """Print bad messages, projects, the checks, and the verdict.
 
     The bad ones of a sample were meant to be, unless something is wrong.
@@ -49,7 +49,7 @@ def print_times(run: Run) -> None:
         console().print(f"from sent to announced: {shown}")
 
 
-def run_json(run: Run, verdict: Verdict) -> dict[str, Any]:
+def run_json(run: Run, verdict: Outcome) -> dict[str, Any]:
     """Return the result for scripts."""
     observed = verdict.observed
     return {
@@ -93,7 +93,7 @@ def _times(run: Run) -> dict[str, float]:
     }
 
 
-def _print_bad(run: Run, verdict: Verdict, *, is_meant: bool) -> None:
+def _print_bad(run: Run, verdict: Outcome, *, is_meant: bool) -> None:
     """Print why each bad message got no number; if that was meant, a row is enough."""
     letters, refusals = run.dead_letters, verdict.observed.announcements.refusals
     print_line(

@@ -15,8 +15,8 @@ from ticketctl.aws.sender import send
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
+from ticketctl.verify.outcome import Outcome, check_outcomes
 from ticketctl.verify.sample import Messages
-from ticketctl.verify.verdict import Verdict, judge
 
 _LOOK_SECONDS: Final = 10
 """The longest look at the dead-letter queue."""
@@ -62,7 +62,7 @@ class Run:
                     return True
         return False
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Outcome:
         """Judge the outcomes so far, with the tables of this moment."""
         projects: list[Project] = []
         if self._projects:  # Without one, the plan would be of all.
@@ -70,9 +70,11 @@ class Run:
             report = audit_tables(TableReader.of(self.stack), plan)
             projects = [Project.read(self.stack, audit) for audit in report.projects]
         letters = [*self.dead_letters.values()]
-        return judge(Observed(self.sent, self.announcements, letters, projects))
+        return check_outcomes(
+            Observed(self.sent, self.announcements, letters, projects)
+        )
 
-    def follow(self, messages: Messages, patience: float) -> Verdict:
+    def follow(self, messages: Messages, patience: float) -> Outcome:
         """Send the messages; judge when all has come, or nothing new in that time."""
         self._send(messages.first)
         verdict = self._wait(patience)
@@ -101,7 +103,7 @@ class Run:
                     self._sent_at.setdefault(sent.key, sent_at)
             self.listen(0)
 
-    def _wait(self, patience: float) -> Verdict:
+    def _wait(self, patience: float) -> Outcome:
         wait = Patience(patience, self.clock)
         while True:
             if self.listen(1) | self._take_dead_letters():  # A second long.

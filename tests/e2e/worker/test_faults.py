@@ -29,7 +29,7 @@ from ticketctl.aws.tickets import tickets_above
 from ticketctl.aws.topic import subscribe
 from ticketctl.local.stack import local_stack
 from ticketctl.verify.observed import Observed
-from ticketctl.verify.verdict import judge
+from ticketctl.verify.outcome import check_outcomes
 from tools.events import fresh_events
 
 pytestmark = pytest.mark.emulator
@@ -212,7 +212,7 @@ def test_numbers_are_contiguous_at_every_look_and_reach_the_count_of_keys(
 
 def test_outcomes_keep_the_promises_when_the_queue_has_drained(run: Run) -> None:
     """Promises 2, 3, 4 and 6: a copy of an announcement or dead letter is allowed."""
-    verdict = judge(run.observed)
+    verdict = check_outcomes(run.observed)
     assert (verdict.missing, verdict.wrong) == ((), ())
 
 

@@ -30,9 +30,9 @@ from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
+from ticketctl.verify.outcome import check_outcomes
 from ticketctl.verify.report import print_run, run_json
 from ticketctl.verify.run import Run, take_own
-from ticketctl.verify.verdict import judge
 
 GAP = Finding(FindingKind.GAP, "A", (1, 1))
 AT_CAP = "SequenceFullError"
@@ -285,7 +285,7 @@ class TestVerdict:
     def test_verdict_is_clean_when_everything_came_as_promised(
         self, observed: Callable[[], Observed]
     ) -> None:
-        verdict = judge(observed())
+        verdict = check_outcomes(observed())
 
         assert (verdict.missing, verdict.wrong) == ((), ())
         assert verdict.is_clean
@@ -293,21 +293,23 @@ class TestVerdict:
     def test_verdict_shows_the_start_of_a_body_as_a_line_that_is_safe(self) -> None:
         body = f"\x1b[2J\n{'x' * 100}"
 
-        [problem] = judge(Observed([Sent("1", body)], announced(), [], [])).missing
+        [problem] = check_outcomes(
+            Observed([Sent("1", body)], announced(), [], [])
+        ).missing
 
         shown = f"\N{REPLACEMENT CHARACTER}[2J {'x' * 55}..."
         assert problem == f"poison, and no dead letter: {shown}"
 
     @pytest.mark.parametrize(("flawed", "said"), cases(MISSING))
     def test_verdict_names_what_is_missing(self, flawed: Observed, said: str) -> None:
-        verdict = judge(flawed)
+        verdict = check_outcomes(flawed)
 
         assert any(problem.startswith(said) for problem in verdict.missing)
         assert not verdict.is_clean
 
     @pytest.mark.parametrize(("flawed", "said"), cases(WRONG))
     def test_verdict_names_what_is_wrong(self, flawed: Observed, said: str) -> None:
-        verdict = judge(flawed)
+        verdict = check_outcomes(flawed)
 
         assert any(problem.startswith(said) for problem in verdict.wrong)
         assert not verdict.is_clean
@@ -321,7 +323,7 @@ class TestVerdict:
         second = numbered(SECOND, 2)
         second.data[name] = "other"
 
-        [problem] = judge(heard(*FIRST_ANNOUNCED, second, *REFUSED)).wrong
+        [problem] = check_outcomes(heard(*FIRST_ANNOUNCED, second, *REFUSED)).wrong
 
         assert problem == f"A-2: announced with another {name} than is stored"
 
@@ -330,19 +332,19 @@ class TestVerdict:
         moved = [*DEAD, dead_letter("5", OTHER, "")]
         observed = replace(without(REUSE_REFUSED), dead_letters=moved)
 
-        [missing] = judge(observed).missing
+        [missing] = check_outcomes(observed).missing
 
         assert missing.startswith("dead letter, and its refusal not announced: ")
 
     def test_verdict_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
-        assert not judge(with_dead("1", json.dumps(FIRST), "")).missing
+        assert not check_outcomes(with_dead("1", json.dumps(FIRST), "")).missing
 
     def test_verdict_shows_why_each_message_was_refused(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         moved = with_dead("1", json.dumps(FIRST), "")
 
-        print_run(run_of(moved), judge(moved), is_sample=True)
+        print_run(run_of(moved), check_outcomes(moved), is_sample=True)
 
         lines = capsys.readouterr().out.splitlines()
         assert lines[0] == "bad messages: 2 refused, 3 dead letters, 1 of them both"
@@ -358,7 +360,7 @@ class TestVerdict:
     def test_percentiles_are_nearest_ranks(self) -> None:
         run = Run(canned_stack({}), "url", seconds=[4.0, 1.0, 3.0, 2.0])
 
-        times = run_json(run, judge(WELL))["seconds_to_announced"]
+        times = run_json(run, check_outcomes(WELL))["seconds_to_announced"]
 
         assert times == {"p50": 2.0, "p99": 4.0}
 

@@ -26,7 +26,7 @@ _ANNOUNCED: Final = sorted(
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Outcome:
     """Whether the promise was kept."""
 
     observed: Observed
@@ -41,7 +41,7 @@ class Verdict:
         return not (self.missing or self.wrong)
 
 
-def judge(observed: Observed) -> Verdict:
+def check_outcomes(observed: Observed) -> Outcome:
     """Compare the outcomes with the promises."""
     judging = _Judging(observed)
     missing = (*judging.missing_outcomes(), *judging.missing_announcements())
@@ -51,7 +51,7 @@ def judge(observed: Observed) -> Verdict:
         *judging.wrong_announcements(),
         *judging.wrong_tickets(),
     )
-    return Verdict(observed, missing, wrong)
+    return Outcome(observed, missing, wrong)
 
 
 class _Judging:
