@@ -8,3 +8,6 @@ knows none of its kind unless it composes them. All of them share `ledger`, `fil
 """
 
 __version__ = "0.1.0"
+
+PROGRAM = "ticketctl"
+"""As a person calls it who names no stack."""

@@ -21,6 +21,7 @@ from simulation.scenarios.scenario import Scenario
 from simulation.world.execution_environment import SETTINGS, SHIPPED, Algorithm
 from simulation.world.world import Outcome, World
 from ticket_numbering.contract.messages import CreateTicket
+from ticketctl import PROGRAM
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.tickets import find_ticket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
@@ -59,6 +60,7 @@ class SimulatedStack:
     """What an operator's commands need of a stack."""
 
     name: ClassVar[str] = "simulated"
+    program: ClassVar[str] = PROGRAM
     outputs: ClassVar[Mapping[str, str]] = {
         "TicketsTableName": TICKETS,
         "IdempotencyKeysTableName": KEYS,

@@ -31,6 +31,7 @@ from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.results import Retry
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import Worker
+from ticketctl import PROGRAM
 from ticketctl.aws.items import plain, serialized
 from ticketctl.aws.outputs import NEEDED_OUTPUTS
 from ticketctl.aws.retry import RetryPolicy
@@ -50,6 +51,7 @@ class Stage:
 
     name = "numbers"
     region = "eu-west-1"
+    program = PROGRAM
 
     def __init__(self, folder: Path) -> None:
         """Set the stage; files go into the folder."""

@@ -67,9 +67,9 @@ def audit(find_stack: Callable[[], Stack], choices: Choices) -> Status:
     with spinner("reading both tables") as show:
         report = audit_checked(reader, plan, show)
     if choices.as_json:
-        print_json(report_json(report, stack.region))
+        print_json(report_json(report, stack.region, stack.program))
     else:
-        print_report(report, stack.region)
+        print_report(report, stack.region, stack.program)
     if save:  # Last, so that no finding is lost with a file that cannot be written.
         add_heads(save, report.heads(known))
     return Status.OK if report.is_clean else Status.PROBLEM

@@ -13,7 +13,6 @@ from ticketctl.cli.output import (
     counted,
     print_line,
     print_table_whole,
-    program,
     sanitized,
     utc,
 )
@@ -32,7 +31,7 @@ _MAX_NAMED: Final = 10
 """Segments or tickets in a line of the summary; JSON has them all."""
 
 
-def report_json(report: AuditReport, region: str) -> dict[str, Any]:
+def report_json(report: AuditReport, region: str, program: str) -> dict[str, Any]:
     """Return the whole report for scripts."""
     reading = report.reading
     return {
@@ -48,18 +47,18 @@ def report_json(report: AuditReport, region: str) -> dict[str, Any]:
         "tickets_read": reading.tickets_read,
         "keys_read": reading.keys_read,
         "read_units": reading.reader.units,
-        "findings": [finding.as_json() for finding in report.findings],
+        "findings": [finding.as_json(program) for finding in report.findings],
         "projects": [_project_json(project) for project in report.projects],
     }
 
 
-def print_report(report: AuditReport, region: str) -> None:
+def print_report(report: AuditReport, region: str, program: str) -> None:
     """Print projects, findings, the extent of the reading and the verdict."""
     print_projects(_shown(report.projects))
-    for line in _summary(report, region):
+    for line in _summary(report, region, program):
         print_line(line, "dim")
     for finding in report.findings:
-        print_line(sanitized(str(finding)), "red")
+        print_line(sanitized(finding.line(program)), "red")
     if count := len(report.findings):
         print_line(f"NOT CLEAN: {counted(count, 'finding')}", "bold red")
     elif report.is_clean:
@@ -95,7 +94,7 @@ def print_projects(projects: Sequence[ProjectAudit]) -> None:
     print_table_whole(table)
 
 
-def _summary(report: AuditReport, region: str) -> Iterator[str]:
+def _summary(report: AuditReport, region: str, program: str) -> Iterator[str]:
     reading, reader = report.reading, report.reading.reader
     if left := len(report.projects) - len(_shown(report.projects)):
         yield f"{counted(left, 'more project')}, all clean"

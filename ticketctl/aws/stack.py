@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from ticket_numbering.contract.json_body import problems
 from ticket_numbering.contract.limits import Limits
+from ticketctl import PROGRAM
 from ticketctl.aws.aws_errors import (
     AWS_ERRORS,
     AwsError,
@@ -60,6 +61,11 @@ class StackAccess(Protocol):
         ...
 
     @property
+    def program(self) -> str:
+        """This program with the options that lead here, for messages with commands."""
+        ...
+
+    @property
     def outputs(self) -> Mapping[str, str]:
         """The stack's outputs, by name."""
         ...
@@ -79,6 +85,7 @@ class Stack:
     parameters: Mapping[str, str]
     session: boto3.Session
     _clients: dict[str, Any] = field(default_factory=dict)
+    program: str = PROGRAM
     # Clients may be shared by threads; creating them may not.
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -101,7 +108,11 @@ class Stack:
 
 
 def find_stack(
-    name: str, region: str | None, profile: str | None, saved: Path | None = None
+    name: str,
+    region: str | None,
+    profile: str | None,
+    saved: Path | None = None,
+    program: str = PROGRAM,
 ) -> Stack:
     """Find a stack with the credentials and in the Region that the AWS CLI would take.
 
@@ -134,7 +145,8 @@ def find_stack(
             f"not complete ({described['StackStatus']}): it has no output {missing[0]}"
         )
     # It can be asked for by its ARN, too.
-    return Stack(described["StackName"], region_name, outputs, parameters, session)
+    own = described["StackName"]
+    return Stack(own, region_name, outputs, parameters, session, program=program)
 
 
 def _described_before(

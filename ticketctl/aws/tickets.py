@@ -17,7 +17,6 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import RawItem, TableReader
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.cli.output import program
 from ticketctl.ledger.item import Item
 from ticketctl.ledger.standing import Neighbours
 
@@ -58,7 +57,7 @@ def find_ticket(stack: StackAccess, project_id: str, number: int) -> Item:
     if ticket is None:
         raise NotThereError(
             f"there is no ticket {project_id}-{number}; "
-            f"see the latest with: {program} list {project_id}"
+            f"see the latest with: {stack.program} list {project_id}"
         )
     return ticket
 

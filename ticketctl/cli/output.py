@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -27,21 +26,6 @@ _NARROW: Final = 73
 """Columns below which a table of texts has no room for them."""
 _STEP: Final = 1_000
 """Items between two lines of progress, where no terminal shows a bar."""
-
-
-@dataclass
-class Program:
-    """This program as it was called, for messages that name one of its commands."""
-
-    call: str = "ticketctl"
-    """With the options that lead to the stack."""
-
-    def __str__(self) -> str:
-        """Return the call up to a command."""
-        return self.call
-
-
-program: Final = Program()
 
 
 def console() -> Console:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from ticketctl import __version__
-from ticketctl.cli.output import program
+from ticketctl import PROGRAM, __version__
 from ticketctl.cli.pages import docs
 
 if TYPE_CHECKING:
@@ -156,8 +155,7 @@ def ticketctl(
     Region, profile and credentials are found as the AWS CLI finds them;
     `AWS_ENDPOINT_URL` leads to the local system.
     """
-    ctx.obj = lambda find: find(stack, region, profile, outputs)
-    program.call = _called(ctx)
+    ctx.obj = lambda find: find(stack, region, profile, outputs, program_of(ctx))
 
 
 def finder(ctx: typer.Context) -> Callable[[], "Stack"]:
@@ -173,12 +171,13 @@ def stack_of(ctx: typer.Context) -> "Stack":
     return stack
 
 
-def _called(ctx: typer.Context) -> str:
+def program_of(ctx: typer.Context) -> str:
     """Return the call of this program up to a command, also for another shell."""
-    sources: Any = {name: ctx.get_parameter_source(name) for name in _PLACE}
+    root: Any = ctx.find_root()
+    sources: Any = {name: root.get_parameter_source(name) for name in _PLACE}
     given = [name for name in _PLACE if sources[name].name != "DEFAULT"]
-    options = [f"--{name} {quote(str(ctx.params[name]))}" for name in given]
-    return " ".join(["ticketctl", *options])
+    options = [f"--{name} {quote(str(root.params[name]))}" for name in given]
+    return " ".join([PROGRAM, *options])
 
 
 def command(where: str | typer.Typer, *examples: str) -> Callable[[Function], Function]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ticketctl.commands.application import SEQUENCES, command, finder
+from ticketctl.commands.application import SEQUENCES, command, finder, program_of
 from ticketctl.commands.options import File, Rate, Yes
 
 
@@ -56,4 +56,4 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.importing import command as work
 
     choices = work.Choices(project, dry_run, verify, rate, yes)
-    raise typer.Exit(work.import_file(finder(ctx), file, choices))
+    raise typer.Exit(work.import_file(finder(ctx), program_of(ctx), file, choices))

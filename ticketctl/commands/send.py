@@ -6,7 +6,7 @@ from uuid import uuid4
 import typer
 
 from ticket_numbering.contract.values import MAX_NUMBER, PRIORITIES
-from ticketctl.commands.application import TICKETS, command, finder
+from ticketctl.commands.application import TICKETS, command, finder, program_of
 from ticketctl.commands.options import (
     File,
     Json,
@@ -147,4 +147,5 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     choices = work.FileChoices(
         project, key_prefix, skip_invalid, unchecked, rate, seconds, as_json
     )
-    raise typer.Exit(work.send_file(None if dry_run else finder(ctx), file, choices))
+    find = None if dry_run else finder(ctx)
+    raise typer.Exit(work.send_file(find, program_of(ctx), file, choices))

@@ -24,7 +24,6 @@ from ticketctl.cli.output import (
     json_line,
     print_json_line,
     print_note,
-    program,
     sanitized,
     stderr_console,
 )
@@ -37,11 +36,6 @@ from ticketctl.dead_letters.views import print_table
 from ticketctl.files.whole_file import whole_file
 
 _SHOWN: Final = 20
-
-_NOT_DONE: Final = (
-    "nothing was done: a number may lack its announcement, which "
-    f"`{program} dead-letters redrive` makes up for"
-)
 
 
 def delete_selected(
@@ -60,7 +54,7 @@ def delete_selected(
     dead_letters = select(stack, selection)
     if numbered := _numbered(stack, dead_letters):
         if not skip_numbered:
-            raise InputError(f"{_NOT_DONE}; --skip-numbered deletes the others")
+            raise InputError(f"{_not_done(stack)}; --skip-numbered deletes the others")
         dead_letters = [
             dead_letter
             for dead_letter in dead_letters
@@ -102,7 +96,7 @@ def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
     [dead_letter] = select(stack, Selection([message_id]))
     limits = limits_of(stack)
     if _numbered(stack, [dead_letter]):
-        raise InputError(_NOT_DONE)
+        raise InputError(_not_done(stack))
     body, request = _read(file, limits)
     if exact_fields(body) == exact_fields(dead_letter.body):
         raise InputError("nothing was sent: the body is unchanged")
@@ -111,7 +105,7 @@ def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
         f"the dead letter is the request {other}"
         if other
         else "give another ticket another key, or if none is wanted: "
-        f"{program} dead-letters delete {dead_letter.message_id}"
+        f"{stack.program} dead-letters delete {dead_letter.message_id}"
     )
     _reject_number_of(stack, request.key, remedy)
     if not other and outlives_its_key(dead_letter, retention_days):
@@ -197,6 +191,13 @@ def _reject_number_of(stack: StackAccess, key: RequestKey, remedy: str) -> None:
             f"nothing was sent: {key.idempotency_key} of {key.project_id} has the "
             f"number {key.project_id}-{plain(record).get(NUMBER, '?')}; {remedy}"
         )
+
+
+def _not_done(stack: StackAccess) -> str:
+    return (
+        "nothing was done: a number may lack its announcement, which "
+        f"`{stack.program} dead-letters redrive` makes up for"
+    )
 
 
 def _is_numbered(dead_letter: DeadLetter, record: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from ticket_numbering.contract.attributes import (
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.queues import GROUP_ID, NO_GROUP
 from ticketctl.aws.stack import StackAccess
-from ticketctl.cli.output import console, counted, print_note, program, sanitized, utc
+from ticketctl.cli.output import console, counted, print_note, sanitized, utc
 from ticketctl.cli.pages import docs
 from ticketctl.cli.prompts import confirm
 from ticketctl.dead_letters.dead_letter import DeadLetter
@@ -69,7 +69,7 @@ def redrive_selected(
     if not due:
         console().print("nothing to redrive")
         return not selected
-    warn_of_poison(due)
+    warn_of_poison(due, stack.program)
     chosen = "all dead letters" if is_all else counted(len(due), "dead letter")
     counts = Counter(dead_letter.reason for dead_letter in due).most_common()
     reasons = sanitized(", ".join(f"{number} {reason}" for reason, number in counts))
@@ -168,7 +168,7 @@ def move_all(stack: StackAccess, rate: int | None) -> bool:
         print_note("this service moves no messages itself; sending them one by one")
         return False
     console().print(
-        f"SQS moves the dead letters now; `{program} status` shows the rest.\n"
+        f"SQS moves the dead letters now; `{stack.program} status` shows the rest.\n"
         f"To see the task: aws sqs list-message-move-tasks --source-arn {source}\n"
         "To stop it: aws sqs cancel-message-move-task "
         f"--task-handle {task['TaskHandle']}"

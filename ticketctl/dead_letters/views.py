@@ -22,7 +22,6 @@ from ticketctl.cli.output import (
     print_row_narrow,
     print_table_whole,
     printable,
-    program,
     sanitized,
 )
 from ticketctl.dead_letters.dead_letter import DeadLetter
@@ -109,7 +108,7 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
     console.print(Text(f"\nbody\n{printable(laid_out(dead_letter.body))}"))
 
 
-def warn_of_poison(dead_letters: Sequence[DeadLetter]) -> None:
+def warn_of_poison(dead_letters: Sequence[DeadLetter], program: str) -> None:
     """Warn of the dead letters that a redrive cannot help: the reason is the body."""
     if poison := sum(
         dead_letter.error_type is not None for dead_letter in dead_letters

@@ -17,7 +17,6 @@ from ticketctl.cli.output import (
     counted,
     note_if_interrupted,
     print_note,
-    program,
     spinner,
 )
 from ticketctl.export.export import Export
@@ -50,7 +49,8 @@ def export(
         NotThereError: A named project has no tickets.
     """
     projects = checked_projects(names)
-    reader = TableReader.of(find_stack(), limiter=RateLimiter(rate))
+    stack = find_stack()
+    reader = TableReader.of(stack, limiter=RateLimiter(rate))
     tickets_table, keys_table = tables
     if tickets_table is not None:  # Not an empty one, which AWS refuses.
         reader.tickets_table = tickets_table
@@ -68,7 +68,7 @@ def export(
         raise NotThereError(f"no tickets: {', '.join(sorted(absent))}")
     if tickets.missing:
         missing = counted(tickets.missing, "number")
-        print_note(f"missing: {missing}; see: {program} audit")
+        print_note(f"missing: {missing}; see: {stack.program} audit")
     return Status.PROBLEM if tickets.missing else Status.OK
 
 

@@ -9,7 +9,7 @@ from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import json_object
 from ticketctl.aws.request_fields import json_fields
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import program, sanitized
+from ticketctl.cli.output import sanitized
 from ticketctl.files.lines import STANDARD_INPUT, Line, shown_name
 from ticketctl.files.texts import open_texts
 
@@ -22,7 +22,7 @@ def open_lines(path: str, taker: str = "") -> Iterator[Iterator[Line]]:
 
     Args:
         path: The file.
-        taker: The command that takes such lines, which `ticketctl convert` makes.
+        taker: The call of a command for such lines, which `ticketctl convert` makes.
 
     Raises:
         InputError: It cannot be read, or holds no JSON object a line; its lines raise
@@ -58,7 +58,7 @@ def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | No
     """Return why a file is no JSON object a line, and what makes it one."""
     if first and not first.startswith(("{", "[")):
         convert = f"ticketctl convert {file or '-'} --save {SAVED}"
-        remedy = f"; if it is CSV: {convert}, then {program} {taker} {SAVED}"
+        remedy = f"; if it is CSV: {convert}, then {taker} {SAVED}"
         return f"not lines of JSON{remedy if taker else ''}"
     if first.endswith(",") and json_fields(first[:-1]):
         return f"a comma ends its lines, which this mends: sed 's/,$//' {file}".rstrip()

@@ -40,21 +40,24 @@ class Choices:
     yes: bool = False
 
 
-def import_file(find_stack: Callable[[], Stack], file: str, choices: Choices) -> Status:
+def import_file(
+    find_stack: Callable[[], Stack], program: str, file: str, choices: Choices
+) -> Status:
     """Import a file; or print the plan, or what the tables lack, and write nothing.
 
     Args:
         find_stack: Finds the stack, once the file is read.
+        program: This program as it was called.
         file: Its name, or -.
         choices: The options.
     """
     if choices.project is not None:
         checked_project(choices.project)
-    defaults = Defaults(timestamp_now(), choices.project)
-    with open_lines(file, "import") as lines:
+    defaults = Defaults(timestamp_now(), choices.project, program)
+    with open_lines(file, f"{program} import") as lines:
         tickets = read_tickets(lines, file, defaults)
     stack = find_stack()
-    judge = Judge(caller_arn(stack), stack.retention_days)
+    judge = Judge(caller_arn(stack), stack.retention_days, program)
     limiter = RateLimiter(choices.rate)
     reading = judge_all(stack, judge, tickets, limiter)
     with with_progress(reading, "comparing", len(tickets)) as judging:

@@ -21,7 +21,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.cli.output import program
+from ticketctl import PROGRAM
 from ticketctl.importing.lines import ExternalTicket
 from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.ledger.item import Item, ItemKind, Reserved, Ticket, parse
@@ -45,6 +45,7 @@ class Judge:
     caller: str
     """The ARN of the caller."""
     retention_days: int = 0
+    program: str = PROGRAM
 
     def verdict(
         self,
@@ -64,7 +65,7 @@ class Judge:
                 first.
         """
         if isinstance(record, MalformedRecord):
-            return f"its idempotency_key is taken: {record}"
+            return f"its idempotency_key is taken: {record}; see: {self.program} audit"
         there = around.there
         if there and not gives_way(there):
             return comparison(ticket, there) or self._recorded(ticket, record)
@@ -118,7 +119,7 @@ class Judge:
             return UNRECORDED
         if record:
             return _of_another(record)
-        return f"its idempotency_key has no record; see: {program} audit"
+        return f"its idempotency_key has no record; see: {self.program} audit"
 
 
 def gives_way(there: Item) -> bool:

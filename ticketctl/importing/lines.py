@@ -21,10 +21,10 @@ from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.json_body import reject_envelope
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.contract.values import MAX_NUMBER
+from ticketctl import PROGRAM
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import program
 from ticketctl.files.exported import kind_of
 from ticketctl.files.fitting import fitted
 from ticketctl.files.lines import NUMBERS, Line, Problems, quoted, shown_name, whole
@@ -79,6 +79,8 @@ class Defaults:
 
     now: str
     project: str | None = None
+    program: str = PROGRAM
+    """For messages with a command."""
 
 
 def read_tickets(
@@ -109,7 +111,7 @@ def check_lines(
     for line in lines:
         if _is_exported(line.fields):
             where = f"{shown_name(problems.file)}:{line.number}"
-            remedy = f"{program} restore {quote(problems.file)}"
+            remedy = f"{defaults.program} restore {quote(problems.file)}"
             raise InputError(
                 f"{where}: a line of ticketctl export, which this puts back: {remedy}"
                 f"{NOTHING}"

@@ -8,7 +8,7 @@ from typing import Final
 from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import last_number
-from ticketctl.cli.output import console, counted, program
+from ticketctl.cli.output import console, counted
 from ticketctl.files.lines import Problems
 from ticketctl.importing.judging import MISSING, UNRECORDED
 from ticketctl.importing.lines import NOTHING, ExternalTicket, by_project
@@ -86,7 +86,7 @@ def warnings(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[
     ):
         yield (
             "if the old system gave higher numbers, the next ticket takes one of them "
-            f"unless you seed first: {program} seed PROJECT --last NUMBER"
+            f"unless you seed first: {stack.program} seed PROJECT --last NUMBER"
         )
 
 

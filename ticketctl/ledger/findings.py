@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from ticketctl.cli.output import program
 from ticketctl.cli.pages import docs
 
 Range = tuple[int, int]
@@ -148,8 +147,8 @@ class Finding:
     detail: str = ""
     """The differing fields."""
 
-    def __str__(self) -> str:
-        """Return the finding and its remedy."""
+    def line(self, program: str) -> str:
+        """Return the finding and its remedy, which may be a command of the program."""
         is_guard = (
             self.kind is FindingKind.UNFINISHED_SEED and self.recorded is not None
         )
@@ -164,9 +163,9 @@ class Finding:
         )
         return f"{self.project_id}: {self.kind}: {said}; see {docs()}recovery.md"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self, program: str) -> dict[str, Any]:
         """Return the finding for scripts."""
-        return asdict(self) | {"message": str(self)}
+        return asdict(self) | {"message": self.line(program)}
 
     def _numbers(self) -> str:
         if self.kind in RANGES:

@@ -16,7 +16,6 @@ from ticket_numbering.contract.messages import (
     Assignment,
     RequestKey,
 )
-from ticketctl.cli.output import program
 from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.item import is_request_key
 
@@ -76,8 +75,8 @@ class MalformedRecord:
         return key_of_id(self.record_id).project_id
 
     def __str__(self) -> str:
-        """Return the problem and its remedy."""
-        return f"the record {self.record_id} is malformed; see: {program} audit"
+        """Return the problem; an audit has the remedy."""
+        return f"the record {self.record_id} is malformed"
 
 
 Record = KeyRecord | MalformedRecord

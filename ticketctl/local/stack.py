@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ticketctl import PROGRAM
 from ticketctl.local.artifact import ROOT, build_artifact
 from ticketctl.local.clients import REGION, Clients
 from ticketctl.local.deployment import STACK, deploy
@@ -27,6 +28,7 @@ class LocalStack:
     outputs: Mapping[str, str]
     name: ClassVar[str] = STACK
     region: ClassVar[str] = REGION
+    program: ClassVar[str] = PROGRAM
 
     @property
     def endpoint_url(self) -> str:

@@ -58,7 +58,8 @@ def restore_file(
         with spinner("reading") as show:
             tables = TableReader.of(stack, limiter=RateLimiter(choices.rate))
             read_tables(tables, database, lambda what: show(f"reading: {what}"))
-        terms = Terms(caller_arn(stack), stack.retention_days, timestamp_now())
+        caller, now = caller_arn(stack), timestamp_now()
+        terms = Terms(caller, stack.retention_days, now, stack.program)
         restore = Restore(stack, database, saved, terms, is_part=choices.is_part)
         restore.plan()
         is_left = (

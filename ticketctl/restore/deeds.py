@@ -22,6 +22,7 @@ from ticket_numbering.contract.dynamodb_items import (
     STATUS,
     TIMES,
 )
+from ticketctl import PROGRAM
 from ticketctl.ledger.chain import ERASED_TITLE, KEPT, own_commitment
 from ticketctl.ledger.item import Item, ItemKind, Reserved, Ticket, parse
 
@@ -90,6 +91,8 @@ class Terms:
     retention_days: int
     now: str
     """As an item has times."""
+    program: str = PROGRAM
+    """For messages with a command."""
 
     def formed(self, form: Form, own: Item, there: Item | None) -> Item:
         """Return an item of the file in the form in which it goes back.

@@ -27,9 +27,8 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import serialized
 from ticketctl.aws.retry import RetryPolicy
-from ticketctl.aws.stack import StackAccess
+from ticketctl.aws.stack import Stack, StackAccess
 from ticketctl.aws.tickets import get_ticket, tickets_above
-from ticketctl.cli.output import program
 from ticketctl.ledger.item import Item
 from ticketctl.restore.comparison import agree
 from ticketctl.restore.database import Database
@@ -100,9 +99,7 @@ class End:
         return True
 
 
-def commands_for(
-    database: Database, outline: Outline, table: str, region: str
-) -> Iterator[str]:
+def commands_for(stack: Stack, database: Database, outline: Outline) -> Iterator[str]:
     """Yield the commands that reserve the numbers of a hole, in their order.
 
     First all of them, as numbers of another system; then, in its place, each that a
@@ -111,7 +108,8 @@ def commands_for(
     if not outline.hole:
         return
     project_id, (first, last) = outline.project_id, outline.hole
-    yield f"{program} seed {quote(project_id)} --last {last} --yes"
+    table, region = stack.outputs["TicketsTableName"], stack.region
+    yield f"{stack.program} seed {quote(project_id)} --last {last} --yes"
     hashes = {
         record.number: str(record.fields[CHAIN])
         for record in database.records.there(project_id)

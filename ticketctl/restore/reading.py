@@ -140,7 +140,7 @@ class ExportReader:
             raise InvalidMessageError("the record of a key without an id")
         record = parse_record(fields, assignment(serialized(fields)))
         if not isinstance(record, KeyRecord):
-            raise InvalidMessageError(str(record).partition(";")[0])
+            raise InvalidMessageError(str(record))
         if self._wants(record.project_id):
             self.database.records.add(record, line)
 

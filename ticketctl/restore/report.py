@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ticketctl.aws.stack import location_of
-from ticketctl.cli.output import console, counted, print_note, program
+from ticketctl.cli.output import console, counted, print_note
 from ticketctl.cli.prompts import confirm
 from ticketctl.ledger.item import Ticket
 from ticketctl.restore.comparison import marks_left
@@ -48,7 +48,7 @@ def carry_out(restore: Restore, *, yes: bool) -> bool:
     those = "the commands above, then " if following else ""
     said = (
         f"put back: {_shown(counts)}; refused: {restore.refused:,}; not announced; "
-        f"next: {those}{program} audit, before the worker starts"
+        f"next: {those}{restore.stack.program} audit, before the worker starts"
     )
     console().print("\n".join([*following, said]), markup=False)
     return bool(restore.refused or following)
@@ -78,7 +78,7 @@ def _lines(restore: Restore, outline: Outline) -> Iterator[str]:
         )
     for finding in outline.findings:
         if not outline.hole or min(finding.numbers) < outline.hole[0]:
-            yield f"it comes along: {finding}"
+            yield f"it comes along: {finding.line(restore.stack.program)}"
     if external := counts["external"]:
         yield f"without a hash, for nothing vouches for it: {external:,}"
     if records := counts["records"]:
@@ -88,11 +88,10 @@ def _lines(restore: Restore, outline: Outline) -> Iterator[str]:
 def commands(restore: Restore) -> Iterator[str]:
     """Yield the commands that a person runs afterwards."""
     database, stack = restore.database, restore.stack
-    table = stack.outputs["TicketsTableName"]
     for outline in restore.outlines:
         project_id = outline.project_id
         if not restore.is_part:  # The rest of the file may have the numbers.
-            yield from commands_for(database, outline, table, stack.region)
+            yield from commands_for(stack, database, outline)
         for number in database.numbers(project_id, DIFFERENT):
             slot, deed = (
                 database.slot(project_id, number),
@@ -101,7 +100,7 @@ def commands(restore: Restore) -> Iterator[str]:
             stays = deed.form is Form.NONE
             if stays and isinstance(slot.own, Ticket) and slot.there:
                 for command in marks_left(slot.own, slot.there):
-                    yield f"{program} {command}"
+                    yield f"{stack.program} {command}"
 
 
 def _shown(counts: Counter[str]) -> str:

@@ -13,7 +13,6 @@ from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import (
     note_if_interrupted,
     print_note,
-    program,
     with_progress,
 )
 from ticketctl.files.lines import Problems
@@ -115,9 +114,8 @@ class Restore:
             return nullcontext()
         state = worker_state(self.stack)
         if obstacles := "; ".join(state.obstacles()):
-            raise InputError(
-                f"{hazard}: stop the worker first: {program} stop ({obstacles})"
-            )
+            stop = f"stop the worker first: {self.stack.program} stop"
+            raise InputError(f"{hazard}: {stop} ({obstacles})")
         return restoring(self.stack, state.sources)
 
     def run(self) -> Counter[str]:

@@ -19,7 +19,6 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import Assignment
-from ticketctl.cli.output import program
 from ticketctl.ledger.agreement import (
     differences,
     expiry_of,
@@ -88,6 +87,10 @@ class Verdicts:
 
     terms: Terms
 
+    @property
+    def _see(self) -> str:
+        return f"see: {self.terms.program} audit"
+
     def deed(self, known: Candidate) -> Deed:
         """Return the deed at a number of the file."""
         slot = known.slot
@@ -112,7 +115,9 @@ class Verdicts:
             return self._lost_record(known, there.chain, NOTHING)
         match known.record:
             case MalformedRecord():
-                return refused(f"its idempotency_key is taken: {known.record}")
+                return refused(
+                    f"its idempotency_key is taken: {known.record}; {self._see}"
+                )
             case KeyRecord():
                 return self._record_there(known, there, known.record)
             case None:
@@ -171,11 +176,13 @@ class Verdicts:
         for record in known.naming:
             if record.key != own.key:
                 key = record.idempotency_key
-                see = f"see: {program} audit"
-                return refused(f"the record of the key {key} names this number; {see}")
+                named = f"the record of the key {key} names this number"
+                return refused(f"{named}; {self._see}")
         match known.record:
             case MalformedRecord():
-                return refused(f"its idempotency_key is taken: {known.record}")
+                return refused(
+                    f"its idempotency_key is taken: {known.record}; {self._see}"
+                )
             case KeyRecord() as record if record.number == own.number:
                 return self._recorded(known, own, record)
             case KeyRecord() as record:
@@ -260,7 +267,7 @@ class Verdicts:
         if rival > ticket.number:
             return _taken(ticket, rival)
         key = ticket_key(ticket.project_id, rival)
-        return refused(f"{key} has the same idempotency_key; see: {program} audit")
+        return refused(f"{key} has the same idempotency_key; {self._see}")
 
     def record_of(self, ticket: Item) -> dict[str, Any] | None:
         """Return the record of a ticket's key, made from the ticket.

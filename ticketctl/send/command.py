@@ -54,11 +54,14 @@ class FileChoices:
 
 
 def send_file(
-    find_stack: Callable[[], Stack] | None, file: str, choices: FileChoices
+    find_stack: Callable[[], Stack] | None,
+    program: str,
+    file: str,
+    choices: FileChoices,
 ) -> Status:
     """Send the requests of a file; without a way to a stack only check them."""
     keys, status = keys_of(file, choices.key_prefix), Status.OK
-    with open_lines(file, "send-file") as lines, Spool() as spool:
+    with open_lines(file, f"{program} send-file") as lines, Spool() as spool:
         stack = find_stack() if find_stack else None
         limits = limits_of(stack) if stack else Limits()
         check = Check(

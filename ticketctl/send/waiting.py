@@ -21,7 +21,6 @@ from ticketctl.aws.retry import Patience, RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import MAX_KEYS, TableReader
 from ticketctl.aws.tickets import last_number
-from ticketctl.cli.output import program
 
 _FIRST_DELAY_SECONDS: Final = 0.2
 
@@ -65,7 +64,7 @@ def wait_for_numbers(
         patience.pause()
     for ticket in waiting.missing.values():
         # The worker may be stopped; then there is no dead letter.
-        see = f"see: {program} status, then {_letters()}"
+        see = f"see: {stack.program} status, then {waiting.letters}"
         problem = f"no number after {timeout:g} seconds; {see}"
         yield Answer(ticket, problem=problem)
 
@@ -78,10 +77,15 @@ class _Waiting:
     reader: TableReader
     missing: dict[RequestKey, CreateTicket] = field(default_factory=dict)
 
+    @property
+    def letters(self) -> str:
+        """The command that lists dead letters."""
+        return f"{self.stack.program} dead-letters list"
+
     def answers(self) -> Iterator[Answer]:
         """Yield the answers that are there now."""
         for key, record in self.reader.records([*self.missing]):
-            yield _answer(self.missing.pop(key), record)
+            yield self._answer(self.missing.pop(key), record)
         # In this order: numbers only grow (but below an unfinished seed), so a key that
         # has no record after they have reached its cap gets none.
         full = self._at_their_cap()
@@ -117,17 +121,12 @@ class _Waiting:
             return []  # A worker holds one of the keys: the next look tells.
         return [ticket for ticket in tickets if ticket.key not in recorded]
 
-
-def _answer(ticket: CreateTicket, record: Mapping[str, Any]) -> Answer:
-    recorded = assignment(record)
-    if isinstance(recorded, DamagedKeyRecordError):
-        return Answer(ticket, problem=f"{recorded}; see: {_letters()}")
-    if not ticket.matches(recorded.fingerprint):
-        other = ticket_key(ticket.project_id, recorded.number)
-        problem = f"the key is that of {other}, another ticket; see: {_letters()}"
-        return Answer(ticket, problem=problem)
-    return Answer(ticket, recorded.number, recorded.assigned_at)
-
-
-def _letters() -> str:
-    return f"{program} dead-letters list"
+    def _answer(self, ticket: CreateTicket, record: Mapping[str, Any]) -> Answer:
+        recorded = assignment(record)
+        if isinstance(recorded, DamagedKeyRecordError):
+            return Answer(ticket, problem=f"{recorded}; see: {self.letters}")
+        if not ticket.matches(recorded.fingerprint):
+            other = ticket_key(ticket.project_id, recorded.number)
+            problem = f"the key is that of {other}, another ticket; see: {self.letters}"
+            return Answer(ticket, problem=problem)
+        return Answer(ticket, recorded.number, recorded.assigned_at)

@@ -86,7 +86,7 @@ def _record_of(
         case KeyRecord():
             why = f"its key is recorded for {record.project_id}-{record.number}"
         case MalformedRecord():
-            why = str(record)
+            why = f"{record}; see: {stack.program} audit"
         case None:
             why = "there is no record of its key, or no more"
     return None, [f"{ticket.ticket_key} alone is erased: {why}"]

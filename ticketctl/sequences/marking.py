@@ -24,7 +24,7 @@ from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import InputError, NotThereError
-from ticketctl.cli.output import program, sanitized
+from ticketctl.cli.output import sanitized
 from ticketctl.ledger.item import MARKS, Item, Malformed, Reserved, Ticket
 from ticketctl.sequences.announcing import Announcer, envelope_of
 from ticketctl.sequences.erasing import erase
@@ -70,7 +70,7 @@ class Marking:
                 f"there is no ticket to {MARKS[status]}"
             )
         if isinstance(item, Malformed):
-            raise _not_announceable(key)
+            raise self._not_announceable(key)
         if item.is_erased and status != ERASED:
             raise InputError(f"{key} is erased; an erased ticket cannot be voided")
         marks: dict[str, str] = {}
@@ -85,7 +85,7 @@ class Marking:
         try:
             self._envelope(marked, replayed=False)
         except ValueError as error:  # That of pydantic is one.
-            raise _not_announceable(key) from error
+            raise self._not_announceable(key) from error
         recorded, time = marked.fields[REASONS[status]], marked.fields[TIMES[status]]
         if recorded != self.reason:
             other = f"for another reason: {sanitized(recorded)}"
@@ -131,6 +131,10 @@ class Marking:
         for _ in announcer.publish(lambda: [envelope]):
             pass
 
+    def _not_announceable(self, key: str) -> NotThereError:
+        see = f"see: {self.stack.program} show {key}"
+        return NotThereError(f"{key} is malformed and could not be announced; {see}")
+
     def _envelope(self, marked: Ticket, *, replayed: bool) -> Envelope:
         """Return the event of a marked ticket.
 
@@ -159,12 +163,6 @@ def void(stack: StackAccess, ticket: Ticket, marks: Mapping[str, str]) -> Ticket
         ReturnValues="ALL_NEW",
     )
     return ticket.having(plain(answer["Attributes"]))
-
-
-def _not_announceable(key: str) -> NotThereError:
-    return NotThereError(
-        f"{key} is malformed and could not be announced; see: {program} show {key}"
-    )
 
 
 def checked_reason(reason: str) -> str:

@@ -27,7 +27,6 @@ from ticketctl.cli.output import (
     console,
     note_if_interrupted,
     print_note,
-    program,
     with_progress,
 )
 from ticketctl.ledger.chain import chain_problem
@@ -196,7 +195,7 @@ class Reannouncement:
     def _remark(self, problem: str, see: str = "audit") -> None:
         if problem not in self.problems:  # Else it is read again.
             self.problems.add(problem)
-            print_note(f"{problem}; see: {program} {see}")
+            print_note(f"{problem}; see: {self.stack.program} {see}")
 
     def _above(self, number: int) -> Iterator[Item]:
         """Yield the items above a number, without what no worker can have numbered."""

@@ -7,7 +7,7 @@ from ticketctl.aws.stack import Stack
 from ticketctl.aws.tickets import find_ticket, parse_ticket_key
 from ticketctl.cli.arguments import checked_project, request_key
 from ticketctl.cli.errors import NotThereError
-from ticketctl.cli.output import print_json, print_json_line, print_note, program
+from ticketctl.cli.output import print_json, print_json_line, print_note
 from ticketctl.show.lookup import find_request, latest_tickets
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
 
@@ -38,7 +38,8 @@ def list_latest(
         NotThereError: There are none.
     """
     checked_project(project)
-    tickets = latest_tickets(find_stack(), project, limit, before)
+    stack = find_stack()
+    tickets = latest_tickets(stack, project, limit, before)
     if not tickets:
         below = f" below {before}" if before else ""
         raise NotThereError(f"{project} has no tickets{below}")
@@ -50,7 +51,7 @@ def list_latest(
         print_tickets(shown)
     if len(tickets) > limit:
         more = f"list {project} --limit {limit} --before {shown[-1].number}"
-        print_note(f"there are more: {program} {more}")
+        print_note(f"there are more: {stack.program} {more}")
 
 
 def find(

@@ -12,7 +12,6 @@ from ticketctl.aws.items import key_record
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket, tickets_below
 from ticketctl.cli.errors import NotThereError
-from ticketctl.cli.output import program
 from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.item import Item
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
@@ -42,17 +41,17 @@ def find_request(stack: StackAccess, key: RequestKey) -> tuple[KeyRecord, Item]:
         raise NotThereError(
             f"{key.project_id} has no ticket of the key {key.idempotency_key}: it may "
             "still be on the queue, or be a dead letter; see: "
-            f"{program} dead-letters list --project {key.project_id} "
+            f"{stack.program} dead-letters list --project {key.project_id} "
             f"--key {quote(key.idempotency_key)}"
         )
     record = key_record(answer["Item"])
     if isinstance(record, MalformedRecord):
-        raise NotThereError(str(record))
+        raise NotThereError(f"{record}; see: {stack.program} audit")
     ticket = get_ticket(stack, record.project_id, record.number)
     if ticket and ticket.idempotency_key == record.idempotency_key:
         return record, ticket
     why = "which has another key" if ticket else "but there is no such ticket"
     raise NotThereError(
         f"the key is recorded for {record.project_id}-{record.number}, {why}; "
-        f"see: {program} audit"
+        f"see: {stack.program} audit"
     )

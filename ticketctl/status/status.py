@@ -24,7 +24,6 @@ from ticketctl.cli.output import (
     print_json,
     print_line,
     print_note,
-    program,
     sanitized,
     utc,
 )
@@ -141,7 +140,7 @@ def show_status(stack: Stack, *, check: bool, as_json: bool) -> Status:
     if as_json:
         print_json(status)
     else:
-        for line in lines_of(status):
+        for line in lines_of(status, stack.program):
             print_line(line)
     if check and status["needs_a_person"]:
         print_note(f"check: not passed: {'; '.join(failed(status))}")
@@ -215,7 +214,7 @@ def _points(
     return {point["Timestamp"]: point[statistic] for point in points}
 
 
-def lines_of(status: Mapping[str, Any]) -> Iterator[str]:
+def lines_of(status: Mapping[str, Any], program: str) -> Iterator[str]:
     """Yield a line for each count and state that is known, and for each problem."""
     yield str(status["place"])
     for name, count in (status["queue"] or {}).items():

@@ -10,6 +10,7 @@ from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.limits import Limits
 from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.contract.values import Priority
+from ticketctl import PROGRAM
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.cli.errors import InputError
 from ticketctl.files.json_lines import open_lines
@@ -80,7 +81,7 @@ def read_messages(path: Path) -> list[str]:
     Raises:
         InputError: It cannot be read, holds nothing, or a line is no JSON object.
     """
-    with open_lines(str(path), "run") as read:
+    with open_lines(str(path), f"{PROGRAM} run") as read:
         lines = [*read]
     for line in lines:
         if line.problem:

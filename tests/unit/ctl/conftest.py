@@ -6,14 +6,13 @@ import pytest
 
 from tests.support.stage import Stage
 from tests.support.steps import Steps
-from ticketctl.cli.output import program, stderr_console
+from ticketctl.cli.output import stderr_console
 
 
 @pytest.fixture(autouse=True)
 def _own_console() -> None:
-    """Each test has streams and a call of its own."""
+    """Each test has streams of its own."""
     stderr_console.cache_clear()
-    program.call = "ticketctl"
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ from tests.support.steps import Steps
 from tests.support.transcripts import FOLDER
 from ticket_numbering.contract.dynamodb_items import ERASED, EXTERNAL, VOIDED
 from ticket_numbering.contract.field_types import timestamp
+from ticketctl import PROGRAM
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_checked, audit_tables
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
@@ -387,15 +388,15 @@ class TestReport:
         gap = Finding(FindingKind.GAP, "ZZZ", (4, 6))
         report = report_of(*clean, ProjectAudit("ZZZ", findings=(gap,)))
 
-        print_report(report, "here")
+        print_report(report, "here", PROGRAM)
 
         table, _, _ = capsys.readouterr().out.partition("30 more projects, all clean")
         shown = re.findall(r"P\d+|ZZZ", table)
         assert shown == [project.project_id for project in clean[:50]] + ["ZZZ"]
-        assert len(report_json(report, "here")["projects"]) == 81
+        assert len(report_json(report, "here", PROGRAM)["projects"]) == 81
 
     def test_scripts_get_both_times(self) -> None:
-        times = report_json(report_of(), "here")
+        times = report_json(report_of(), "here", PROGRAM)
 
         assert times["started_at"] == "2027-01-02T00:00:00Z"
         assert times["ended_at"] == "2027-01-02T00:00:01Z"
@@ -413,7 +414,7 @@ class TestReport:
         monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
         findings = tuple(Finding(kind, "A") for kind in kinds)
 
-        print_report(report_of(ProjectAudit("A", findings=findings)), "here")
+        print_report(report_of(ProjectAudit("A", findings=findings)), "here", PROGRAM)
 
         _, _, below = capsys.readouterr().out.partition("┘\n")
         assert all(line.spans for line in Text.from_ansi(below).split())
@@ -438,7 +439,7 @@ def test_tickets_dated_ahead_of_this_clock_are_named(
         )
 
     report = audited(steps)
-    print_report(report, "here")
+    print_report(report, "here", PROGRAM)
 
     assert report.is_clean
     said = " ".join(capsys.readouterr().out.split())
@@ -446,7 +447,7 @@ def test_tickets_dated_ahead_of_this_clock_are_named(
         r"dated ahead of this machine's clock[^:]*: A-1 by [01]:\d\d", said
     )
     assert said.count(" by ") == 1
-    projects = report_json(report, "here")["projects"]
+    projects = report_json(report, "here", PROGRAM)["projects"]
     assert projects[2]["newest"] == utc(now - timedelta(hours=1))
 
 

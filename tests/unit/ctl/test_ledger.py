@@ -17,6 +17,7 @@ from ticket_numbering.contract.dynamodb_items import (
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
+from ticketctl import PROGRAM
 from ticketctl.aws.items import plain, serialized
 from ticketctl.importing.judging import MISSING, Judge
 from ticketctl.importing.lines import ExternalTicket
@@ -261,7 +262,7 @@ class TestHoles:
 
         assert alone == [Finding(FindingKind.UNFINISHED_SEED, "A", (2, 2), recorded=9)]
         assert finished == elsewhere == []
-        assert "seed A --last 9;" in str(alone[0])
+        assert "seed A --last 9;" in alone[0].line(PROGRAM)
 
 
 HOLES = {FindingKind.GAP, FindingKind.UNFINISHED_SEED}

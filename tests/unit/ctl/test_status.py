@@ -12,6 +12,7 @@ from tests.support.canned_aws import Reply, Wire
 from tests.support.controls import ALARM_TOPIC, ALIAS, FUNCTION
 from tests.support.rights import granted
 from tests.support.stage import Stage
+from ticketctl import PROGRAM
 from ticketctl.aws.outputs import NEEDED_OUTPUTS
 from ticketctl.aws.stack import Stack, find_stack
 from ticketctl.aws.worker_state import worker_state
@@ -95,7 +96,8 @@ class TestNoAnswer:
         assert {line[: len(start)] for line in found["problems"]} == {start}
         is_whole = name == "CloudFormation"
         assert ("; unknown are aliases, alarms" in found["problems"][0]) is is_whole
-        assert next(lines_of(found)).startswith("numbers in eu-west-1 of the account")
+        [place, *_] = lines_of(found, PROGRAM)
+        assert place.startswith("numbers in eu-west-1 of the account")
 
     def test_service_is_asked_once_when_no_connection_can_be_made(
         self, stage: Stage
