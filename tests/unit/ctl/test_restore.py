@@ -211,13 +211,13 @@ def changed(number: int, **fields: Any) -> Damage:
     return lambda history: history.stage.change("PROJ", number, **fields)
 
 
-def reserved(number: int, chain: str = "") -> Damage:
-    """Reserve the number of a lost ticket, with its own hash or another one."""
+def reserved(number: int) -> Damage:
+    """Reserve the number of a lost ticket, with its hash."""
 
     def damage(history: History) -> None:
         own = history.stage.tickets()[number]["chain"]
         item = history.stage.seed(number).item(number)
-        history.stage.write(item | {"chain": {"S": chain or own}})
+        history.stage.write(item | {"chain": {"S": own}})
 
     return damage
 
@@ -230,13 +230,11 @@ def rechained(history: History) -> None:
 LAST, PLAIN = LATER[-1], LATER[0]
 UNFIT = "its hash does not fit its content and the ticket before it"
 UNLIKE = "differs from the record of its idempotency_key in "
-OTHER = f"from PROJ-{LAST} on it is another history"
 UNTIED = "nothing shows that it is of the same history"
 OTHER_TEXT = {"title": "Another"}
 SALTED = {"salt": "A" * 22}
 
 UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
-    "text-changed": (lost(LAST), LAST, OTHER_TEXT, f"{UNLIKE}fingerprint"),
     "salt-changed": (lost(LAST), LAST, SALTED, UNFIT),
     "hash-missing": (
         lost(LAST),
@@ -255,12 +253,6 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         ERASED[0],
         {"status": None, "erased_at": None},
         "it cannot go back: it has what this ticketctl does not know",
-    ),
-    "imported-text-changed": (
-        lost(1),
-        1,
-        OTHER_TEXT | {"origin": None},
-        f"{UNLIKE}fingerprint",
     ),
     "origin-added": (
         lost(LAST),
@@ -281,7 +273,6 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"status": "erased", "title": "erased", "erased_at": "-", "erased_reason": "-"},
         UNTIED,
     ),
-    "lost-with-another-hash": (reserved(LAST, "v1:another"), LAST, {}, OTHER),
     "lost-and-changed": (
         both(reserved(LAST), unrecorded(LAST)),
         LAST,
@@ -307,24 +298,6 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         7,
         {"number": 15, "chain": None},
         "PROJ-7 has the same idempotency_key",
-    ),
-    "key-of-two-tickets": (
-        both(unrecorded(11, 12), changed(12, idempotency_key="key-11")),
-        11,
-        {},
-        "its idempotency_key is that of PROJ-12",
-    ),
-    "ticket-undated": (
-        both(unrecorded(1), changed(1, assigned_at=5)),
-        1,
-        {},
-        "it is here with another assigned_at",
-    ),
-    "ticket-changed": (
-        both(unrecorded(PLAIN), changed(PLAIN, **SALTED)),
-        PLAIN,
-        {},
-        "it is here with another salt",
     ),
 }
 """Damage, a ticket, how its line differs from the export, and why it is refused."""
