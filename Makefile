@@ -129,8 +129,8 @@ mutants: .venv-mutation/ready  ##lab Change the code a little: a test must fail;
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
 
-bench: .venv/ready  ##lab Measure beside other algorithms (SCALE=, FULL=1)
-	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --scale "$(SCALE)" --profile "$(PROFILE)" $(if $(FULL),--seeds 8 --plots docs/performance)
+bench: .venv/ready  ##lab Measure beside other algorithms (SCALE=, FULL=1, LINE=1)
+	@PYTHONPATH=src:lab $(BIN)/python -m benchmarks --scale "$(SCALE)" --profile "$(PROFILE)" $(if $(FULL),--seeds 8 --plots docs/performance) $(if $(LINE),--seeds 4 --line)
 
 bench-function: .venv/ready  ##lab Measure start, processor time, memory of the function
 	@PYTHONPATH=lab $(BIN)/python -m benchmarks.function

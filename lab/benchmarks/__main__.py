@@ -7,6 +7,7 @@ import typer
 
 from benchmarks.cells import Results, measure
 from benchmarks.claims import CLAIMS
+from benchmarks.claims_of_the_line import CLAIMS_OF_THE_LINE
 from benchmarks.costs import of_a_month
 from benchmarks.plots import draw
 from benchmarks.profiles import MEASURED, PROFILES
@@ -28,6 +29,9 @@ def main(
     profile: Annotated[
         str, typer.Option(help="AWS's times: measured by others, fast or slow.")
     ] = MEASURED.name,
+    line: Annotated[  # noqa: FBT002 - an option of typer.
+        bool, typer.Option("--line", help="Compare the worker with and without a line.")
+    ] = False,
     plots: Annotated[Path | None, typer.Option(help="Draw the plots here.")] = None,
 ) -> None:
     """Measure the worker and four other ways to number tickets, on the model of AWS.
@@ -44,10 +48,12 @@ def main(
     typer.echo(assumptions(played))
     results: Results = {}
     with all_cores() as pool:
-        for claim in CLAIMS:
+        for claim in CLAIMS_OF_THE_LINE if line else CLAIMS:
             cells = {*claim.cells.values()} - results.keys()
             results |= measure(pool, cells, played, seeds, scale)
             typer.echo(table_of(claim, results))
+    if line:
+        return
     if scale >= 1:
         typer.echo(target_table(results))
     else:

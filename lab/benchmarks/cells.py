@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks import workloads
-from benchmarks.contenders import OURS
+from benchmarks.contenders import QUEUEING
 from benchmarks.counting import Figures, mean_of
 from benchmarks.model_run import play
 from benchmarks.profiles import Profile
@@ -68,7 +68,7 @@ def measure(
     runs = [
         (cell, profile, seed, scale)
         for cell in cells
-        for seed in range(1, 1 + (seeds if cell.contender == OURS else 1))
+        for seed in range(1, 1 + (seeds if cell.contender in QUEUEING else 1))
     ]
     # The longest first, so that no processor is left with one at the end.
     runs.sort(key=lambda run: run[0].workload.workers, reverse=True)

@@ -82,14 +82,34 @@ def powertools(environment: ExecutionEnvironment) -> Handler:
     return handle
 
 
+def alone(environment: ExecutionEnvironment) -> Handler:
+    """Return the worker with the template's defaults: without a line."""
+    return environment.handler(line=None)
+
+
+def half(environment: ExecutionEnvironment) -> Handler:
+    """Return the worker, in line or alone by chance."""
+    build = SHIPPED.build if environment.choices.chance(0.5) else alone
+    return build(environment)
+
+
 OURS: Final = "ours"
+LINE: Final = "line"
+HALF: Final = "half"
 TEXTBOOK: Final = "textbook"
 
 CONTENDERS: Final[Mapping[str, Callable[[ExecutionEnvironment], Handler]]] = {
-    OURS: SHIPPED.build,
+    OURS: alone,
     TEXTBOOK: partial(RecordByRecord, number=textbook),
     "locked-counter": partial(RecordByRecord, number=locked_counter),
     "add-counter": partial(RecordByRecord, number=counter),
     "powertools": powertools,
 }
 """Every way by its name; each makes the handler of one execution environment."""
+
+QUEUEING: Final[Mapping[str, Callable[[ExecutionEnvironment], Handler]]] = {
+    OURS: alone,
+    LINE: SHIPPED.build,
+    HALF: half,
+}
+"""The worker alone, in line, and with every second environment in line."""

@@ -31,8 +31,9 @@ class Figures:
     """Invocations a ticket."""
     batch_seconds: float
     p50: float
+    mean: float
     p99: float
-    """Seconds from receive to announced."""
+    """Seconds from receive to announced, or to the end of the run."""
     p99_of_quiet: float
     """Seconds from sending to announced, of all projects but P0."""
     starved: int
@@ -71,7 +72,10 @@ class Counts:
     duplicates: int = 0
     """Tickets of requests that had one already."""
     waits: list[float] = field(default_factory=list)
-    """Seconds from a message's first receive to its first announcement."""
+    """Seconds from a message's first receive to its first announcement.
+
+    At the end those that still wait are added.
+    """
     quiet_delays: list[float] = field(default_factory=list)
     """Seconds from its sending, of all projects but P0."""
     batches: list[float] = field(default_factory=list)
@@ -95,6 +99,7 @@ class Counts:
             batches=len(self.batches) / tickets,
             batch_seconds=mean(self.batches or [0.0]),
             p50=percentile(self.waits, 0.5),
+            mean=mean(self.waits or [0.0]),
             p99=percentile(self.waits, 0.99),
             p99_of_quiet=percentile(self.quiet_delays, 0.99),
             starved=self.starved,

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
-from benchmarks.contenders import CONTENDERS, OURS
+from benchmarks.contenders import CONTENDERS, QUEUEING
 from benchmarks.counting import Counts, Figures, Meter
 from benchmarks.profiles import Profile, ProfileLatency
 from benchmarks.queues import QUEUES
@@ -18,18 +18,41 @@ from benchmarks.workloads import FIRST_WORKERS, Workload, overhead_of, span_of
 from simulation.aws.clients import Client
 from simulation.aws.dynamodb import DynamoDB
 from simulation.aws.fault_plans import FaultPlan
+from simulation.aws.faults import CALLS_OF_OTHERS, Fault, possible
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
 from simulation.aws.network import Network
 from simulation.aws.tables import TICKETS, Tables
 from simulation.aws.topics import Topic
-from simulation.engine.choices import Choices
+from simulation.engine.choices import Choices, one_of
 from simulation.engine.scheduler import Scheduler
 from simulation.engine.tasks import Process
 from simulation.world.execution_environment import Clock, ExecutionEnvironment, quiet
 
 REFILL_SECONDS: Final = 0.02
 SPARE_BATCHES: Final = 10
+
+
+FATAL: Final = (Fault.KILLED_BEFORE, Fault.KILLED_DURING, Fault.KILLED_AFTER)
+
+
+class Faults(FaultPlan):
+    """The worker's calls fail by chance, and its doomed invocations as they write."""
+
+    def __init__(self, choices: Choices, scheduler: Scheduler, rate: float) -> None:
+        super().__init__()
+        self._choices, self._scheduler, self._rate = choices, scheduler, rate
+        self.doomed: set[Process] = set()
+
+    def draw(self, call: str) -> Fault | None:
+        """Choose a fault of this call, or none."""
+        if call == "transact_write_items" and self._scheduler.process in self.doomed:
+            return one_of(self._choices, FATAL)
+        is_safe = not self._rate or call in CALLS_OF_OTHERS
+        if is_safe or not self._choices.chance(self._rate):
+            return None
+        errors = [fault for fault in possible(call) if not fault.value.kills]
+        return one_of(self._choices, errors)
 
 
 class _OverError(Exception):
@@ -55,16 +78,17 @@ class ModelRun:
         seed: int,
         scale: float,
     ) -> None:
-        self._build, self._workload = CONTENDERS[contender], workload
+        self._build = {**CONTENDERS, **QUEUEING}[contender]
+        self._workload = workload
         self._bound = workload.bound(profile)
-        self._span = span_of(workload, scale, learns=contender == OURS)
+        self._span = span_of(workload, scale, learns=contender in QUEUEING)
         # Choices of their own: the same seed sends the same to every contender.
         self._bodies = workload.bodies(Choices(seed))
         self._numbered: set[tuple[str, str]] = set()
         self._choices = Choices(seed)
         self._scheduler = Scheduler(self._choices)
         self._meter = Meter(self._scheduler)
-        self._faults = FaultPlan()
+        self._faults = Faults(self._choices, self._scheduler, workload.faults)
         latency = ProfileLatency(profile=profile)
         self._network = Network(
             self._scheduler, self._choices, self._faults, latency, self._meter
@@ -139,6 +163,9 @@ class ModelRun:
         def handle(event: dict[str, Any], context: Any) -> Any:
             start, starved = self._scheduler.now, len(event["Records"])
             half = self._overhead(event["Records"]) / 2
+            share = self._workload.killed
+            if share and self._choices.chance(share):
+                self._faults.doomed.add(self._scheduler.process)
             try:
                 self._scheduler.sleep(half + (before.pop() if before else 0.0))
                 answer = handler(event, context)
@@ -165,8 +192,13 @@ class ModelRun:
         start = self._scheduler.now
         written, read = tables.units_written, tables.units_read
         self._send_until(start + span.seconds, self._network.calls.total() + span.calls)
+        now = self._scheduler.now
+        # Or a wait as long as the run would not count.
+        counts.waits += [
+            now - received for received, _ in self._meter.received.values()
+        ]
         self._figures = counts.figures(
-            self._scheduler.now - start,
+            now - start,
             tables.units_written - written,
             tables.units_read - read,
             self._bound,

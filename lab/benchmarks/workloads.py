@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, count
 from statistics import mean
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.profiles import PHASE, Distribution, Profile
 from simulation.aws.items import WRITE_UNIT_BYTES
@@ -88,6 +88,14 @@ class Workload:
     weights: tuple[float, ...] = ()
     """Of the projects, which then arrive at random."""
     has_real_texts: bool = False
+    text: int = 0
+    """Characters of each description."""
+    capped: float = 0.0
+    """Share of the requests whose cap the project has reached."""
+    faults: float = 0.0
+    """Share of the worker's calls that fail, in the ways that do not kill it."""
+    killed: float = 0.0
+    """Share of the invocations that are killed when they write first."""
     redelivered: float = 0.0
     """Share of the messages that are delivered once more after they were done."""
     rate: float | None = None
@@ -117,7 +125,7 @@ class Workload:
         overhead = overhead_of(batch, projects) if self.has_overhead else 0.0
         whole = overhead + read + write + profile.publish.mean
         workers = 1 if self.queue == FIFO and self.projects == 1 else self.workers
-        sizes = [1.0]
+        sizes = [1.0 + self.text // WRITE_UNIT_BYTES]
         if self.has_real_texts:
             shares = [(step + 0.5) / SIZES for step in range(SIZES)]
             sizes = [-(-REAL_ITEMS.at(share) // WRITE_UNIT_BYTES) for share in shares]
@@ -149,11 +157,15 @@ class Workload:
             if upto:
                 place = bisect(upto, choices.duration(0.0, upto[-1]))
             project = f"P{place}"
-            content = {
+            content: dict[str, Any] = {
                 "project_id": project,
                 "idempotency_key": f"key-{serial}",
                 "title": "a ticket of the benchmark",
             }
+            if self.text:
+                content["description"] = "x" * self.text
+            if self.capped and choices.chance(self.capped):
+                content["max_number"] = 1
             if self.has_real_texts:
                 missing = int(REAL_ITEMS.sample(choices)) - BARE_ITEM
                 if missing > 0:

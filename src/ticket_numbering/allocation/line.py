@@ -220,8 +220,12 @@ class Line:
         if left <= 0:
             return None
         if wait.is_vain(head, now, self.block):
-            view.closed_until = now + CLOSED_SECONDS
-            return 0.0
+            wait.taken = now, head
+            if now < view.doubted_until:
+                view.closed_until = now + CLOSED_SECONDS
+                return 0.0
+            view.doubted_until = now + CLOSED_SECONDS
+            return None
         seconds = self._seconds_to(view, place.turn - head, place.size)
         slower = (still - DECIDED * self.block) / 3
         delay = max(POLL * self.block, rest, seconds, slower)

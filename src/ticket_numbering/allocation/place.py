@@ -23,8 +23,8 @@ LINEAR: Final = 10
 MAX_PATIENCE_SECONDS: Final = 1.5
 """However slow the blocks are."""
 
-SLOW: Final = 4.0
-SLOW_SECONDS: Final = 1.6
+SLOW: Final = 1.2
+SLOW_SECONDS: Final = 1.0
 """So many times the usual pace, and these seconds: the places in front may be dead."""
 
 CLOSED_SECONDS: Final = 10.0
@@ -174,6 +174,8 @@ class View:
     contended_until: float = -inf
     repeated_until: float = -inf
     closed_until: float = -inf
+    doubted_until: float = -inf
+    """After a wait behind places to which nobody may come."""
     strikes: int = 0
     usual_block: float = USUAL_BLOCK
     """About the requests of the largest own block lately: others' are like ours."""

@@ -118,6 +118,35 @@ class TestBoundOfTheWait:
         # It backs off: in line all attempts would take a second.
         assert seconds > FIRST_NUMBER_SECONDS
 
+    def test_batch_writes_when_only_one_who_is_not_in_line_moves_the_head(self) -> None:
+        """It knows of no contention, and is as slow as one worker is alone."""
+        line = FakeLine(upto=10_000)
+        environment = Warm(line)
+
+        def another_writes() -> None:
+            due = 10 * int(environment.time.now / WRITE_SECONDS / 2.5)
+            while len(environment.tickets.numbers()) < due:
+                environment.tickets.fill(10)
+
+        environment.tickets.on_read = another_writes
+
+        seconds = environment.finish(environment.start())
+
+        assert seconds < BATCH_SECONDS / 6
+        assert line.upto == len(environment.tickets.numbers())
+
+    def test_line_is_left_when_those_in_front_do_not_come_twice(self) -> None:
+        environment = Warm(Lying(turn=lambda head: head + 100_000))
+
+        def another_writes() -> None:
+            environment.tickets.fill(1)
+
+        environment.tickets.on_read = another_writes
+        for _ in range(2):
+            environment.finish(environment.start())
+
+        assert not environment.line.is_open(environment.start())
+
     def test_project_is_nobody_elses_when_only_waits_say_so(self) -> None:
         """Else the line would never end while batches come."""
         environment = Warm(FakeLine(upto=100_000))
