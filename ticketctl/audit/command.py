@@ -36,12 +36,7 @@ class Choices:
 
 
 def audit(find_stack: Callable[[], Stack], choices: Choices) -> Status:
-    """Audit, and print the report.
-
-    Args:
-        find_stack: Finds the stack, once the options are checked.
-        choices: The options.
-    """
+    """Audit, and print the report."""
     tables, save = choices.tables, choices.save
     # An empty name is a script's mistake, and must not stand for the live tables.
     if "" in tables or tables.count(None) == 1:
@@ -54,10 +49,7 @@ def audit(find_stack: Callable[[], Stack], choices: Choices) -> Status:
     heads = [head for path in choices.check for head in read_heads(path, projects)]
     last = _last_heads(choices.since, projects) if choices.since else []
     stack = find_stack()
-    reader = TableReader.of(stack, limiter=RateLimiter(choices.rate))
-    tickets_table, keys_table = tables
-    if tickets_table and keys_table:
-        reader.tickets_table, reader.keys_table = tickets_table, keys_table
+    reader = TableReader.of(stack, *tables, limiter=RateLimiter(choices.rate))
     plan = AuditPlan(
         projects or tuple(dict.fromkeys(head.project_id for head in last)),
         stack.retention_days,

@@ -49,11 +49,19 @@ class TableReader:
     units: float = 0.0
 
     @classmethod
-    def of(cls, stack: StackAccess, **more: Any) -> Self:
-        """Return a reader of a stack's tables."""
-        outputs = stack.outputs
-        tables = outputs["TicketsTableName"], outputs["IdempotencyKeysTableName"]
-        return cls(stack.client("dynamodb"), *tables, **more)
+    def of(
+        cls,
+        stack: StackAccess,
+        tickets_table: str | None = None,
+        keys_table: str | None = None,
+        **more: Any,
+    ) -> Self:
+        """Return a reader of a stack's tables, or of others in their place."""
+        if tickets_table is None:  # Not an empty one, which AWS refuses.
+            tickets_table = stack.outputs["TicketsTableName"]
+        if keys_table is None:
+            keys_table = stack.outputs["IdempotencyKeysTableName"]
+        return cls(stack.client("dynamodb"), tickets_table, keys_table, **more)
 
     def check_key(self, table: str, *key: str) -> int:
         """Check that a table has this key.

@@ -75,11 +75,6 @@ def last_number(stack: StackAccess, project_id: str) -> int:
     return next((item.number for item in items), 0)
 
 
-def ticket_from(stack: StackAccess, project_id: str, number: int) -> Item | None:
-    """Return the project's item of that number, or else the next above it."""
-    return next(_read(_reader(stack), project_id, ">= :0", number, 1), None)
-
-
 def tickets_below(
     stack: StackAccess, project_id: str, number: int, page: int = _PAGE
 ) -> Iterator[Item]:
@@ -122,7 +117,7 @@ def around_each(
 
 
 def _reader(stack: StackAccess, limiter: RateLimiter | None = None) -> TableReader:
-    return TableReader.of(stack, **({"limiter": limiter} if limiter else {}))
+    return TableReader.of(stack, limiter=limiter or RateLimiter())
 
 
 def _read(

@@ -38,25 +38,13 @@ def export(
 ) -> Status:
     """Export these projects, or all.
 
-    Args:
-        find_stack: Finds the stack, once all else is checked.
-        names: Of projects.
-        tables: In place of the stack's: that of tickets, and that of keys.
-        save: The file that gets the lines; else they are printed.
-        rate: Read units a second, at most.
-
     Raises:
         NotThereError: A named project has no tickets.
     """
     projects = checked_projects(names)
     stack = find_stack()
-    reader = TableReader.of(stack, limiter=RateLimiter(rate))
-    tickets_table, keys_table = tables
-    if tickets_table is not None:  # Not an empty one, which AWS refuses.
-        reader.tickets_table = tickets_table
-    if keys_table is not None:
-        reader.keys_table = keys_table
-    has_keys = tickets_table is None or keys_table is not None
+    reader = TableReader.of(stack, *tables, limiter=RateLimiter(rate))
+    has_keys = tables[0] is None or tables[1] is not None
     about = reader.check_key(reader.tickets_table, "project_id", NUMBER)
     if has_keys:
         reader.check_key(reader.keys_table, RECORD_ID)

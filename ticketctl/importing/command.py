@@ -43,14 +43,7 @@ class Choices:
 def import_file(
     find_stack: Callable[[], Stack], program: str, file: str, choices: Choices
 ) -> Status:
-    """Import a file; or print the plan, or what the tables lack, and write nothing.
-
-    Args:
-        find_stack: Finds the stack, once the file is read.
-        program: This program as it was called.
-        file: Its name, or -.
-        choices: The options.
-    """
+    """Import a file; or print the plan, or what the tables lack, and write nothing."""
     if choices.project is not None:
         checked_project(choices.project)
     defaults = Defaults(timestamp_now(), choices.project, program)

@@ -39,13 +39,7 @@ class Choices:
 def restore_file(
     find_stack: Callable[[], Stack], file: str, choices: Choices
 ) -> Status:
-    """Put a file back, or print the plan.
-
-    Args:
-        find_stack: Finds the stack, once the file is read.
-        file: Its name, or -.
-        choices: The options.
-    """
+    """Put a file back, or print the plan."""
     projects, heads = frozenset(checked_projects(choices.projects)), choices.heads
     with Database() as database, saved_file(file) as (saved, copy):
         reader = ExportReader(database, saved, projects)

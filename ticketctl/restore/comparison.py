@@ -6,24 +6,17 @@ continue this one's sequence.
 
 from collections.abc import Iterator
 from shlex import quote
-from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import (
     ERASED,
-    MARKED,
     ORIGIN,
     REASONS,
-    SEED_ATTRIBUTES,
     STATUS,
     TIMES,
-    VOIDED,
 )
 from ticketctl.ledger.item import MARKS, Item, ItemKind, Malformed, Reserved, Ticket
 from ticketctl.ledger.sequence import is_given_here
 from ticketctl.restore.deeds import is_mark
-
-_MAY_DIFFER: Final = MARKED[VOIDED] | MARKED[ERASED] | SEED_ATTRIBUTES
-"""Attributes of a ticket that a command sets."""
 
 
 def gives_way(own: Item, there: Item) -> bool:

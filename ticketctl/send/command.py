@@ -22,14 +22,7 @@ def send(
     *,
     as_json: bool,
 ) -> Status:
-    """Send a request of these fields; None is absent.
-
-    Args:
-        find_stack: Finds the stack, once the request is checked.
-        given: The fields.
-        seconds: How long to wait for the number; None: do not wait.
-        as_json: Whether to print for scripts.
-    """
+    """Send a request of these fields; None is absent."""
     fields = {name: value for name, value in given.items() if value is not None}
     checked_request(fields)  # Before anything is asked of AWS.
     stack = find_stack()

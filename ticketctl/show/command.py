@@ -1,14 +1,28 @@
-"""Shows, lists and finds tickets, as the commands ask."""
+"""Shows, lists and finds tickets, as the commands ask.
+
+Every read is consistent, so a ticket that was announced is there.
+"""
 
 from collections.abc import Callable
+from itertools import islice
+from shlex import quote
 
-from ticketctl.aws.items import json_values
-from ticketctl.aws.stack import Stack
-from ticketctl.aws.tickets import find_ticket, parse_ticket_key
+from ticket_numbering.contract.dynamodb_items import record_id
+from ticket_numbering.contract.messages import RequestKey
+from ticketctl.aws.items import json_values, key_record
+from ticketctl.aws.stack import Stack, StackAccess
+from ticketctl.aws.tickets import (
+    find_ticket,
+    get_ticket,
+    parse_ticket_key,
+    tickets_below,
+)
 from ticketctl.cli.arguments import checked_project, request_key
 from ticketctl.cli.errors import NotThereError
 from ticketctl.cli.output import print_json, print_json_line, print_note
-from ticketctl.show.lookup import find_request, latest_tickets
+from ticketctl.ledger import HIGHEST
+from ticketctl.ledger.item import Item
+from ticketctl.ledger.record import KeyRecord, MalformedRecord
 from ticketctl.show.report import print_fields, print_tickets, ticket_json
 
 
@@ -39,10 +53,11 @@ def list_latest(
     """
     checked_project(project)
     stack = find_stack()
-    tickets = latest_tickets(stack, project, limit, before)
+    below = tickets_below(stack, project, before or HIGHEST + 1, page=limit + 1)
+    tickets = [*islice(below, limit + 1)]
     if not tickets:
-        below = f" below {before}" if before else ""
-        raise NotThereError(f"{project} has no tickets{below}")
+        of_these = f" below {before}" if before else ""
+        raise NotThereError(f"{project} has no tickets{of_these}")
     shown = tickets[:limit]
     if as_json:
         for ticket in shown:
@@ -72,3 +87,35 @@ def find(
     else:
         print_fields(ticket.ticket_key, ticket.fields, evidence=evidence)
         print_fields("record of the key", record.fields, evidence=evidence)
+
+
+def find_request(stack: StackAccess, key: RequestKey) -> tuple[KeyRecord, Item]:
+    """Return the record of a request, and its ticket.
+
+    Raises:
+        NotThereError: There is no valid record; or the ticket is gone, or has another
+            key.
+    """
+    answer = stack.client("dynamodb").get_item(
+        TableName=stack.outputs["IdempotencyKeysTableName"],
+        Key=record_id(key),
+        ConsistentRead=True,
+    )
+    if "Item" not in answer:
+        raise NotThereError(
+            f"{key.project_id} has no ticket of the key {key.idempotency_key}: it may "
+            "still be on the queue, or be a dead letter; see: "
+            f"{stack.program} dead-letters list --project {key.project_id} "
+            f"--key {quote(key.idempotency_key)}"
+        )
+    record = key_record(answer["Item"])
+    if isinstance(record, MalformedRecord):
+        raise NotThereError(f"{record}; see: {stack.program} audit")
+    ticket = get_ticket(stack, record.project_id, record.number)
+    if ticket and ticket.idempotency_key == record.idempotency_key:
+        return record, ticket
+    why = "which has another key" if ticket else "but there is no such ticket"
+    raise NotThereError(
+        f"the key is recorded for {record.project_id}-{record.number}, {why}; "
+        f"see: {stack.program} audit"
+    )

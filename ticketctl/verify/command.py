@@ -22,15 +22,7 @@ _PROJECT_START: Final = "VERIFY-"
 def verify(
     stack: Stack, count: int, patience: int, *, yes: bool, as_json: bool
 ) -> Status:
-    """Number a count of tickets in a new project, and print the verdict.
-
-    Args:
-        stack: The stack.
-        count: Of tickets.
-        patience: Seconds without news until it gives up.
-        yes: Whether to ask nobody.
-        as_json: Whether to print for scripts.
-    """
+    """Number a count of tickets in a new project, and print the verdict."""
     started = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     project = f"{_PROJECT_START}{started}-{token_hex(2)}"
     messages = sample_messages(count, [project])
