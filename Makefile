@@ -16,6 +16,7 @@ PROFILE ?= measured
 REPORT ?= .build/aws-report.json
 YES ?=
 TAG ?=
+RELEASE ?=
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
@@ -34,7 +35,7 @@ PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 SAM := PATH="$$PWD/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: always help run up build invoke package test-sam test-aws test lab prove width simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel release release-versions format contracts requirements pictures setup clean
+.PHONY: always help run up build invoke package test-sam test-aws test lab prove width simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel beside release release-versions format contracts requirements pictures setup clean
 
 help:  ##change Show this list; times are for two idle processors
 	@awk -F ':.*##' '/^[a-z-]+:.*##[a-z]+ / { \
@@ -174,11 +175,14 @@ wheel:  ##change Build the wheel, install it, import all of it
 	.build/wheel/bin/python -I tools/import_all.py
 	.build/wheel/bin/ticketctl --help > /dev/null
 
+beside: setup  ##change Let the worker of a RELEASE= number together with this one
+	PYTHONPATH=src $(BIN)/python -m tools.beside "$(RELEASE)"
+
 release: release-versions wheel package  ##change Write the files of a release to dist/ (TAG=)
-	$(BIN)/python -m tools.release write .build/wheel/*.whl .aws-sam/build/NumberingWorker dist
+	PYTHONPATH=src $(BIN)/python -m tools.release write .build/wheel/*.whl .aws-sam/build/NumberingWorker dist
 
 release-versions: .venv/ready
-	@$(BIN)/python -m tools.release check $(TAG)
+	@PYTHONPATH=src $(BIN)/python -m tools.release check $(TAG)
 
 format: .venv/ready  ##change Format the code, and apply the fixes of ruff
 	$(BIN)/ruff check --fix --exit-zero --quiet .

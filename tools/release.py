@@ -7,7 +7,8 @@
    with its date in `CHANGELOG.md`, below an empty Unreleased.
 2. Add to `docs/schemas/version-1.json`, by hand, what the release adds to the
    contract, and change nothing else there: the next release is compared with it.
-3. Run `.ci/run`, then `make release`, which checks first that all of these agree.
+3. Run `.ci/run`; `make beside RELEASE=` with the tag before, which lets the workers of
+   both number together; then `make release TAG=`, which checks that all of these agree.
 4. Tag the commit `v` and the version, and push the tag: `release.yml` makes the same
    files from it, attests their origin, and keeps them for 90 days; store them too.
    `gh attestation verify FILE --repo OWNER/REPOSITORY` shows that it made a file.
@@ -17,6 +18,7 @@ the zip file is. `SHA256SUMS` beside the files is no proof against their change.
 """
 
 import hashlib
+import json
 import re
 import shutil
 import sys
@@ -27,6 +29,7 @@ from typing import Any, Final
 from samtranslator.yaml_helper import yaml_parse
 
 import ticketctl
+from ticket_numbering.worker.observability import Metric
 from tools.translate import as_text, translate
 
 ROOT: Final = Path(__file__).parents[1]
@@ -53,6 +56,19 @@ def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
         yield f"CHANGELOG.md has no heading `## {version} - YYYY-MM-DD`"
     if tag and tag != f"v{version}":
         yield f"the tag is {tag}, not v{version}"
+
+
+def unreleased(root: Path = ROOT) -> Iterator[str]:
+    """Yield the names that the baseline of the contract lacks."""
+    baseline = json.loads((root / "docs/schemas/version-1.json").read_bytes())["names"]
+    template = _template(root)
+    for kind, names in {
+        "parameters": template["Parameters"],
+        "outputs": template["Outputs"],
+        "metrics": map(str, Metric),
+    }.items():
+        if new := sorted({*names} - {*baseline[kind]}):
+            yield f"version-1.json lacks the {kind} {', '.join(new)}"
 
 
 def write(wheel: Path, function: Path, directory: Path) -> None:
@@ -101,5 +117,6 @@ def _template(root: Path = ROOT) -> dict[str, Any]:
 if __name__ == "__main__":
     command, *arguments = sys.argv[1:]
     if command == "check":
-        sys.exit("\n".join(problems("".join(arguments))) or None)
+        tag = "".join(arguments)
+        sys.exit("\n".join([*problems(tag), *(unreleased() if tag else ())]) or None)
     write(*map(Path, arguments))

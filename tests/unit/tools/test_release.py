@@ -19,8 +19,9 @@ from tests.support.template_loader import (
     source,
     worker_as_written,
 )
+from ticket_numbering.worker.observability import Metric
 from ticketctl import __version__
-from tools.release import CODE_PARAMETERS, ROOT, problems, write
+from tools.release import CODE_PARAMETERS, ROOT, problems, unreleased, write
 from tools.translate import as_text, main, translate
 
 BYTES_OF_A_REQUEST = 51_200
@@ -56,6 +57,28 @@ class TestVersions:
     def test_release_is_refused_when_the_tag_is_another(self) -> None:
         assert not [*problems(f"v{__version__}")]
         assert [*problems("v9.9.9")]
+
+    def test_release_is_refused_when_the_baseline_lacks_a_name(
+        self, tmp_path: Path
+    ) -> None:
+        """The next release would not be compared with it."""
+        shutil.copy(ROOT / "template.yaml", tmp_path)
+        baseline = tmp_path / "docs" / "schemas" / "version-1.json"
+        baseline.parent.mkdir(parents=True)
+        names = {
+            "parameters": [*parameters()],
+            "outputs": [*source()["Outputs"]],
+            "metrics": [*Metric],
+        }
+        baseline.write_text(json.dumps({"names": names}))
+        assert not [*unreleased(tmp_path)]
+
+        for kind, known in names.items():
+            lacking = {"names": names | {kind: known[1:]}}
+            baseline.write_text(json.dumps(lacking))
+            assert [*unreleased(tmp_path)] == [
+                f"version-1.json lacks the {kind} {known[0]}"
+            ]
 
 
 @pytest.fixture(scope="module")
