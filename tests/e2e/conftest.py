@@ -16,7 +16,7 @@ import pytest
 from botocore.handlers import BUILTIN_HANDLERS
 
 from tests.support.ctl_process import WIDTH, Ctl, Ended
-from tests.support.paths import EXAMPLES
+from tests.support.paths import EXAMPLES, ROOT
 from tests.support.rights import granted, needed
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.audit.audit import ProjectAudit, audit_checked
@@ -27,7 +27,7 @@ from ticketctl.aws.sender import Request, send
 from ticketctl.aws.stack import StackAccess, find_stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.topic import create_queue, subscribe, subscribe_queue
-from ticketctl.local.artifact import ROOT, build_artifact
+from ticketctl.local.artifact import build_artifact
 from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack, local_stack
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.e2e.conftest import System
+from tests.support.paths import ROOT
 from ticketctl.aws.topic import subscribe
-from ticketctl.local.artifact import ROOT
 from ticketctl.local.bridge import bridge
 from ticketctl.local.clients import REGION
 from ticketctl.local.connection_files import (

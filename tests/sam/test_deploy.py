@@ -19,10 +19,11 @@ from tests.sam.conftest import run_sam
 from tests.sam.test_build import MACHINES, binaries
 from tests.support.audits import numbers_of
 from tests.support.builders import ticket_fields
+from tests.support.paths import ROOT
 from tests.support.template_loader import source
 from tests.unit.template.test_template import REPLACEABLE
 from ticketctl.aws.topic import subscribe
-from ticketctl.local.artifact import ROOT, build_artifact
+from ticketctl.local.artifact import build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.deployment import repair_concurrency, simplify_alarms
 from ticketctl.local.emulator import Emulator, running_emulator

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from tests.e2e.conftest import PATIENCE_SECONDS
+from tests.support.paths import ROOT
 from tests.support.transcripts import LAST, WIDTH, Reader, rows
-from ticketctl.local.artifact import ROOT
 
 pytestmark = pytest.mark.emulator
 

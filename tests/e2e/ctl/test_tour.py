@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import PATIENCE_SECONDS, killed_at_end, wait_until
-from ticketctl.local.artifact import ROOT
+from tests.support.paths import ROOT
 from ticketctl.local.connection_files import SHELL_FILE
 
 pytestmark = pytest.mark.emulator

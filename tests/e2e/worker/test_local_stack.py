@@ -11,9 +11,10 @@ import pytest
 
 from tests.e2e.conftest import USERS_SHELL, System, wait_until
 from tests.support.builders import ticket_fields
+from tests.support.paths import ROOT
 from tests.support.proxy import workers
 from ticketctl.cli.errors import ToolError
-from ticketctl.local.artifact import ROOT, build_artifact
+from ticketctl.local.artifact import build_artifact
 from ticketctl.local.clients import Clients
 from ticketctl.local.deployment import deploy
 from ticketctl.local.emulator import running_emulator

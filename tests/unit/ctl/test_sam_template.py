@@ -4,8 +4,8 @@ import json
 import tomllib
 from pathlib import Path
 
+from tests.support.paths import ROOT
 from tests.support.template_loader import TEMPLATE, source
-from ticketctl.local.artifact import ROOT
 from ticketctl.local.connection_files import (
     BUILD,
     FUNCTION_FILE,
