@@ -177,7 +177,8 @@ def head_of(line: str) -> Any:
     match json.loads(line):
         case {"project_id": str(), "number": int() | float(), "chain": str()} as head:
             return head
-    raise ValueError("no head: one has project_id, number and chain")
+    what = "no head: one has project_id, number and chain"
+    raise ValueError(f"{what}; tickets come on standard input")
 
 
 def tickets_of(text: str) -> Iterator[Ticket]:

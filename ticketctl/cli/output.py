@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -128,8 +128,8 @@ def _wrapped(text: Text, out: Console) -> Iterable[Text]:
     return text.wrap(out, out.width - len(_INDENT))
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON document."""
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON object."""
     _write(json.dumps(value, ensure_ascii=False, indent=2))
 
 

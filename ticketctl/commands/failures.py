@@ -12,7 +12,7 @@ from ticketctl.commands.options import Json
     OPERATIONS,
     "ticketctl failures",
     "ticketctl failures --hours 24",
-    "ticketctl failures --json | jq '.[].error'",
+    "ticketctl failures --json | jq '.failures[].error'",
 )
 def failures(
     ctx: typer.Context,

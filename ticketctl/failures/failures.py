@@ -61,7 +61,8 @@ def show_failures(stack: Stack, hours: int, *, as_json: bool) -> None:
     """Print the failures of the last hours, each with its cure."""
     failures = failures_of(stack, hours)
     if as_json:
-        print_json([vars(failure) | {"cure": failure.cure} for failure in failures])
+        shown = [vars(failure) | {"cure": failure.cure} for failure in failures]
+        print_json({"failures": shown})
         return
     print_line(str(location_of(stack)))
     for line in lines_of(failures, hours):

@@ -71,12 +71,10 @@ def test_failures_count_the_lines_of_poison(
     system.send(ticket_fields(dead_letters.project, "k-1", title=7), "not JSON")
     wait_until(lambda: dead_letters.count() == 2)
 
-    found = ctl("failures", "--hours", "1", "--json").json
+    failures = ctl("failures", "--hours", "1", "--json").json["failures"]
 
     [poison] = [
-        dead_letter
-        for dead_letter in found
-        if dead_letter["error"] == "InvalidMessageError"
+        failure for failure in failures if failure["error"] == "InvalidMessageError"
     ]
     assert poison["lines"] >= 2
     assert poison["projects"][dead_letters.project] == 1

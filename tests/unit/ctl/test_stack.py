@@ -574,13 +574,13 @@ class TestCommand:
 
         def look(ctx: typer.Context) -> None:
             stack = stack_of(ctx)
-            print_json([stack.name, stack.region])
+            print_json({"name": stack.name, "region": stack.region})
 
         account(answer_of(*NEEDED_OUTPUTS), monkeypatch)
         with command(look):
             ended = ctl("--stack", "mine", "--region", "eu-north-1", "look")
 
-        assert ended.json == ["mine", "eu-north-1"]
+        assert ended.json == {"name": "mine", "region": "eu-north-1"}
 
 
 class TestInstalled:
