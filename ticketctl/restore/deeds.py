@@ -37,8 +37,6 @@ class Form(StrEnum):
     """The item that is there stays."""
     WHOLE = "whole"
     """As the file has it."""
-    ERASED = "erased"
-    """Without its text, for its key's record says that it was erased."""
     EXTERNAL = "external"
     """As of another system, without its hash."""
 
@@ -59,6 +57,8 @@ class Deed:
     act: Act = Act.NONE
     record: Mapping[str, Any] | None = None
     """The record to put."""
+    is_erased: bool = False
+    """Whether the item goes back without its text, for it was erased since."""
     is_witnessed: bool = False
     """Whether the next ticket vouches for it, and must be as it was."""
     reserves: int = 0
@@ -94,23 +94,22 @@ class Terms:
     program: str = PROGRAM
     """For messages with a command."""
 
-    def formed(self, form: Form, own: Item, there: Item | None) -> Item:
+    def formed(self, deed: Deed, own: Item, there: Item | None) -> Item:
         """Return an item of the file in the form in which it goes back.
 
         Args:
-            form: The form.
+            deed: The deed, which has a form.
             own: The item, with or without its texts.
             there: The item whose place it takes.
         """
+        if deed.is_erased and isinstance(own, Ticket):
+            own = self.erased(own)
         fields = dict(own.fields)
-        match form:
-            case Form.EXTERNAL:
-                for name in (CHAIN, SALT, COMMITMENT):
-                    fields.pop(name, None)
-                if isinstance(own, Ticket):
-                    fields |= {ORIGIN: EXTERNAL, IMPORTED_BY: self.caller}
-            case Form.ERASED if isinstance(own, Ticket):
-                fields = dict(self.erased(own).fields)
+        if deed.form is Form.EXTERNAL:
+            for name in (CHAIN, SALT, COMMITMENT):
+                fields.pop(name, None)
+            if isinstance(own, Ticket):
+                fields |= {ORIGIN: EXTERNAL, IMPORTED_BY: self.caller}
         # A restore's own mark says nothing but where the sequence ends.
         is_kept = there and (there.kind is ItemKind.END or not is_mark(there))
         if there and is_kept and isinstance(own, Ticket) and ORIGIN in fields:
@@ -127,7 +126,7 @@ class Terms:
         """Return the item that a number has in the end."""
         if deed.form is Form.NONE or own is None:
             return there
-        return self.formed(deed.form, own, there)
+        return self.formed(deed, own, there)
 
     def reserved(
         self, project_id: str, number: int, end: int, **more: Any

@@ -17,13 +17,14 @@ COLUMNS: Final = """
     form TEXT,
     act TEXT,
     record TEXT,
+    is_erased INT,
     is_witnessed INT,
     reserves INT,
     why TEXT
 """
 """Those of a deed, in the table of numbers."""
 
-_DEED: Final = "form, act, record, is_witnessed, reserves, why"
+_DEED: Final = "form, act, record, is_erased, is_witnessed, reserves, why"
 _IS_BACK: Final = "why = '' AND form <> ''"
 _IS_DUE: Final = f"why = '' AND (form <> '' OR act = '{Act.PUT}')"
 
@@ -67,7 +68,8 @@ class Plan:
             (
                 *(*order, deed.form.value, deed.act.value),
                 json.dumps(json_values(deed.record)) if deed.record else None,
-                *(deed.is_witnessed, deed.reserves, deed.why, project_id, number),
+                *(deed.is_erased, deed.is_witnessed, deed.reserves, deed.why),
+                *(project_id, number),
             )
             for number, order, deed in deeds
         ]
@@ -147,8 +149,10 @@ class Order:
         return self.end, 0 if is_end else 1 if guards_a_seed(item.kind) else 2
 
 
-def _deed(  # noqa: PLR0913, PLR0917 - the columns.
-    form: str, act: str, record: str | None, is_witnessed: int, reserves: int, why: str
-) -> Deed:
-    put = json.loads(record) if record else None
-    return Deed(Form(form), Act(act), put, bool(is_witnessed), reserves, why=why)
+def _deed(form: str, act: str, record: str | None, *rest: Any) -> Deed:
+    is_erased, is_witnessed, reserves, why = rest
+    return Deed(
+        *(Form(form), Act(act), json.loads(record) if record else None),
+        *(bool(is_erased), bool(is_witnessed), reserves),
+        why=why,
+    )

@@ -103,7 +103,7 @@ class Verdicts:
             return self._recording(known, there)
         if isinstance(own, Reserved):
             return self._reserved(known, own)
-        deed = self._ticket(known, own) if isinstance(own, Ticket) else NOTHING
+        deed = self._erased(known, own) if isinstance(own, Ticket) else NOTHING
         is_external = deed.form is Form.EXTERNAL or bool(deed.why)
         if isinstance(there, Ticket) and is_external:
             return self._recording(known, there)  # It is external there already.
@@ -171,6 +171,16 @@ class Verdicts:
                 return replace(deed, act=Act.PUT, record=record.fields)
         return deed
 
+    def _erased(self, known: Candidate, own: Ticket) -> Deed:
+        """Decide about a ticket that may be erased since it was exported."""
+        record, there = known.record, known.slot.there
+        is_erased = isinstance(there, Ticket) and there.is_erased
+        if isinstance(record, KeyRecord) and record.number == own.number:
+            is_erased |= record.is_erased
+        if own.is_erased or not is_erased:
+            return self._ticket(known, own)
+        return replace(self._ticket(known, self.terms.erased(own)), is_erased=True)
+
     def _ticket(self, known: Candidate, own: Ticket) -> Deed:
         """Decide about a ticket that is missing, or whose place gives way."""
         for record in known.naming:
@@ -200,7 +210,7 @@ class Verdicts:
         for kept in known.lost_records:
             if kept.key == own.key:
                 return replace(deed, act=Act.PUT, record=kept.fields)
-        if made := self.record_of(self.terms.formed(deed.form, own, None)):
+        if made := self.record_of(self.terms.formed(deed, own, None)):
             return replace(deed, act=Act.PUT, record=made, is_made=True)
         return deed
 
@@ -211,11 +221,7 @@ class Verdicts:
                 "the record of its idempotency_key is of a later release: use the "
                 "newest ticketctl"
             )
-        is_erased_since = record.is_erased and not own.is_erased
-        form = Form.ERASED if is_erased_since else Form.WHOLE
-        different = differences(
-            self.terms.erased(own) if is_erased_since else own, record
-        )
+        different = differences(own, record)
         is_degraded = different == [CHAIN] and CHAIN not in record.fields
         if is_degraded and isinstance(known.slot.there, Ticket):
             return self._better(known, own, record)
@@ -230,7 +236,7 @@ class Verdicts:
             return replace(deed, act=Act.PUT, record=external)
         if deed.why or is_older:
             return replace(deed, act=Act.PUT, record=record.erased())
-        return replace(deed, form=form, act=Act.CHECK)
+        return replace(deed, act=Act.CHECK)
 
     def _better(self, known: Candidate, own: Ticket, record: KeyRecord) -> Deed:
         """Decide about a ticket that an earlier restore put there without its hash."""

@@ -177,7 +177,7 @@ class Writer:
         slot, size = self.database.slot(project_id, number), 0
         if deed.form is not Form.NONE:
             own = self.file.item(self.database, project_id, number)
-            item = self.terms.formed(deed.form, own, slot.there)
+            item = self.terms.formed(deed, own, slot.there)
             size += self.database.place(project_id, number)[0].size
             put = self._of_ticket(project_id, number, item.fields, slot.there)
             actions["tickets", str(number)] = put

@@ -252,7 +252,7 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         lost(ERASED[0]),
         ERASED[0],
         {"status": None, "erased_at": None},
-        "it cannot go back: it has what this ticketctl does not know",
+        UNFIT,
     ),
     "origin-added": (
         lost(LAST),

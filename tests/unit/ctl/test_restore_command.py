@@ -17,7 +17,7 @@ from tests.support.cases import cases
 from tests.support.ctl_process import Ended
 from tests.support.seed_items import block_items
 from tests.support.stage import Stage, cancelled, line
-from ticket_numbering.contract.dynamodb_items import EXPIRES_AT
+from ticket_numbering.contract.dynamodb_items import EXPIRES_AT, EXTERNAL
 from ticketctl.cli.errors import Status
 
 GIVEN = [3, 4, 5, 6, 21, 22, 23]
@@ -457,6 +457,44 @@ class TestHeads:
 
 class TestErased:
     """What was erased stays erased."""
+
+    @pytest.mark.parametrize("lost", [(), ("key-21",)], ids=["recorded", "not"])
+    def test_text_stays_away_when_a_ticket_gets_its_hash_again(
+        self, past: Stage, lost: tuple[str, ...]
+    ) -> None:
+        """An older file put it back as of another system; then it was erased."""
+        chain = past.tickets()[21]["chain"]
+        bare = {"chain": None, "salt": None, "origin": EXTERNAL}
+        past.change("PROJ", 21, **bare)
+        past.change("PROJ", "key-21", chain=None)
+        past.call("erase", "PROJ-21", "--reason", "asked to")
+        for key in lost:
+            past.lose("PROJ", key)
+
+        restore(past)
+
+        after = past.tickets()[21]
+        assert (after["title"], after.get("chain")) == ("erased", chain)
+        assert "salt" not in after
+        assert past.records()["key-21"]["fingerprint"] == "erased:"
+        assert not audited(past).findings
+
+    def test_text_stays_away_when_the_next_ticket_starts_a_segment(
+        self, stage: Stage
+    ) -> None:
+        """Its record says that it was erased, and it comes back without its hash."""
+        number(stage, 1, 2)
+        saved(stage).write_text(stage.call("export").out)
+        stage.call("erase", "PROJ-2", "--reason", "asked to")
+        stage.lose("PROJ", 2)
+        stage.seed(2).apply()
+        send(stage, 3)
+        stage.controls.mapping = "Disabled"
+
+        ended = restore(stage)
+
+        assert stage.tickets()[2].get("title") == "erased", ended
+        assert not audited(stage).findings
 
     def test_no_mark_is_printed_when_its_number_is_another_requests_now(
         self, past: Stage
