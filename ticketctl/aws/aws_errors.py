@@ -1,5 +1,8 @@
 """Errors of AWS and its SDK in one line, with the remedy."""
 
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from traceback import walk_tb
 from typing import Any, Final
 
@@ -112,6 +115,17 @@ def is_no_answer(error: AwsError) -> bool:
         about = error.response.get("ResponseMetadata", {})
         return aws_codes.passes(error_code(error), about.get("HTTPStatusCode", 0))
     return isinstance(error, (sdk.ConnectionError, sdk.HTTPClientError))
+
+
+@dataclass(frozen=True)
+class Suppressed(AbstractContextManager["Suppressed"]):
+    """Ends its block at an error with one of the codes, as if it had not come."""
+
+    codes: Collection[str]
+
+    def __exit__(self, _: object, error: object, __: object) -> bool:
+        """Suppress such an error."""
+        return isinstance(error, ClientError) and error_code(error) in self.codes
 
 
 def is_not_there(error: ClientError) -> bool:

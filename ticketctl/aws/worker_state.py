@@ -12,9 +12,8 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
-
-from ticketctl.aws.aws_errors import is_not_there
+from ticket_numbering.contract import aws_codes
+from ticketctl.aws.aws_errors import Suppressed
 from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.output import counted, utc
 
@@ -157,29 +156,23 @@ def _in_flight(stack: StackAccess, queue_arn: str) -> int:
     if service != "sqs":
         return 0
     sqs, name_of_count = stack.client("sqs"), "ApproximateNumberOfMessagesNotVisible"
-    try:
+    with Suppressed(aws_codes.NOT_THERE):
         if queue_arn == stack.outputs["CreateTicketQueueArn"]:
             url = stack.outputs["CreateTicketQueueUrl"]
         else:
             owner = {"QueueOwnerAWSAccountId": account}
             url = sqs.get_queue_url(QueueName=name, **owner)["QueueUrl"]
         answer = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name_of_count])
-    except ClientError as error:
-        if is_not_there(error):
-            return 0
-        raise
-    return int(answer["Attributes"][name_of_count])
+        return int(answer["Attributes"][name_of_count])
+    return 0
 
 
 def _timeout(stack: StackAccess, function_arn: str) -> int:
     """Return the timeout of a function in seconds; the longest if it is gone."""
     get = stack.client("lambda").get_function_configuration
-    try:
+    with Suppressed(aws_codes.NOT_THERE):
         return int(get(FunctionName=function_arn)["Timeout"])
-    except ClientError as error:
-        if is_not_there(error):
-            return _MAX_TIMEOUT
-        raise
+    return _MAX_TIMEOUT
 
 
 def _mappings(sources: Sequence[Source]) -> str:

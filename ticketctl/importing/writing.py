@@ -6,8 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final
 
-from botocore.exceptions import ClientError
-
 from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
@@ -17,7 +15,7 @@ from ticket_numbering.contract.dynamodb_items import (
     record_id,
     ticket_id,
 )
-from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.aws_errors import Suppressed
 from ticketctl.aws.conditions import put_or_check
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
@@ -165,13 +163,10 @@ class Import:
                 _OF_RECORD,
             ),
         ]
-        try:
+        with Suppressed({aws_codes.CANCELLED}):
             self.stack.client("dynamodb").transact_write_items(TransactItems=actions)
-        except ClientError as error:
-            if error_code(error) != aws_codes.CANCELLED:
-                raise
-            return False
-        return True
+            return True
+        return False
 
 
 def ends(judged: Sequence[PlannedTicket]) -> set[tuple[str, int]]:

@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from botocore.exceptions import ClientError
-
 from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import assignment
 from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket, RequestKey
-from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.aws_errors import Suppressed
 from ticketctl.aws.retry import Patience, RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import MAX_KEYS, TableReader
@@ -113,13 +111,10 @@ class _Waiting:
     def _without_record(self, tickets: Sequence[CreateTicket]) -> list[CreateTicket]:
         """Return the requests whose keys have no record; none if that is unknown."""
         keys = [ticket.key for ticket in tickets]
-        try:
+        with Suppressed({aws_codes.CANCELLED}):
             recorded = self.reader.recorded(keys)
-        except ClientError as error:
-            if error_code(error) != aws_codes.CANCELLED:
-                raise
-            return []  # A worker holds one of the keys: the next look tells.
-        return [ticket for ticket in tickets if ticket.key not in recorded]
+            return [ticket for ticket in tickets if ticket.key not in recorded]
+        return []  # A worker holds one of the keys: the next look tells.
 
     def _answer(self, ticket: CreateTicket, record: Mapping[str, Any]) -> Answer:
         recorded = assignment(record)

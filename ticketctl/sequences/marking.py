@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from botocore.exceptions import ClientError
-
 from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
@@ -18,7 +16,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.envelope import Envelope
 from ticket_numbering.contract.mark_events import MAX_REASON, TicketErased, TicketVoided
-from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.aws_errors import Suppressed
 from ticketctl.aws.items import plain, serialized, timestamp_now
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
@@ -114,16 +112,13 @@ class Marking:
             raise NotThereError(f"there is no ticket {project_id}-{number} any more")
         ticket, marks = self.check(item)
         marked, remarks = ticket, list[str]()
-        try:
+        with Suppressed(aws_codes.FORESTALLED):
             if self.status == ERASED:
                 marked, remarks = erase(self.stack, ticket, marks)
             elif marks:
                 marked = void(self.stack, ticket, marks)
-        except ClientError as error:
-            if error_code(error) not in aws_codes.FORESTALLED:
-                raise
-            return None
-        return Marked(marked, not marks, remarks)
+            return Marked(marked, not marks, remarks)
+        return None
 
     def announce(self, marked: Marked, announcer: Announcer) -> None:
         """Publish that a ticket is marked; or publish it again."""

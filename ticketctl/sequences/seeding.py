@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from botocore.exceptions import ClientError
-
 from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
@@ -26,7 +24,7 @@ from ticket_numbering.contract.dynamodb_items import (
     TIMES,
     ticket_id,
 )
-from ticketctl.aws.aws_errors import error_code
+from ticketctl.aws.aws_errors import Suppressed
 from ticketctl.aws.items import serialized, timestamp_now
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
@@ -140,17 +138,14 @@ class Seed:
 
     def reserve(self, number: int, reserved_after: int | None = None) -> bool:
         """Put a reserved item, and return whether the number was free."""
-        try:
+        with Suppressed(aws_codes.FORESTALLED):
             self.stack.client("dynamodb").put_item(
                 TableName=self.stack.outputs["TicketsTableName"],
                 Item=self.item(number, reserved_after),
                 ConditionExpression="attribute_not_exists(project_id)",
             )
-        except ClientError as error:
-            if error_code(error) not in aws_codes.FORESTALLED:
-                raise
-            return False
-        return True
+            return True
+        return False
 
 
 def given_between(

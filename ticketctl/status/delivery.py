@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from botocore.exceptions import ClientError
-
-from ticketctl.aws.aws_errors import is_not_there
+from ticket_numbering.contract import aws_codes
+from ticketctl.aws.aws_errors import Suppressed
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.worker_state import DISABLED, ENABLED, WorkerState
 
@@ -72,10 +71,7 @@ def routing(alias: Mapping[str, Any]) -> str:
 
 def _found(get: Callable[..., Any], **names: str) -> dict[str, Any]:
     """Return an answer of Lambda; an empty one if its resource is missing."""
-    try:
+    with Suppressed(aws_codes.NOT_THERE):
         answer: dict[str, Any] = get(**names)
-    except ClientError as error:
-        if not is_not_there(error):
-            raise
-        return {}
-    return answer
+        return answer
+    return {}

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
-from ticketctl.aws.aws_errors import is_not_there
+from ticket_numbering.contract import aws_codes
+from ticketctl.aws.aws_errors import Suppressed, is_not_there
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.pages import docs
 
@@ -72,14 +73,11 @@ def _of_table(stack: Stack, output: str, asks_settings: bool) -> list[str]:  # n
 
 def _of_topic(stack: Stack) -> list[str]:
     topic = stack.outputs["AssignmentsTopicArn"]
-    try:
+    with Suppressed(aws_codes.NOT_THERE):
         stack.client("sns").get_topic_attributes(TopicArn=topic)
-    except ClientError as error:
-        if not is_not_there(error):
-            raise
-        page = f"{docs()}operations.md#a-topic-or-a-queue-is-gone"
-        return [f"the topic {topic} is gone: see {page}"]
-    return []
+        return []
+    page = f"{docs()}operations.md#a-topic-or-a-queue-is-gone"
+    return [f"the topic {topic} is gone: see {page}"]
 
 
 def _of_stack(stack: Stack) -> list[str]:

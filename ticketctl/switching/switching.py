@@ -11,7 +11,7 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
-from ticketctl.aws.aws_errors import error_code, is_refused
+from ticketctl.aws.aws_errors import Suppressed, is_refused
 from ticketctl.aws.items import timestamp_now
 from ticketctl.aws.stack import StackAccess, location_of
 from ticketctl.aws.worker_state import (
@@ -122,13 +122,10 @@ class Switch:
         return worker_state(self.stack)
 
     def _switch(self, source: Source, *, on: bool) -> None:
-        try:
+        with Suppressed(_CHANGING):
             self.stack.client("lambda").update_event_source_mapping(
                 UUID=source.id, Enabled=on
             )
-        except ClientError as error:
-            if error_code(error) not in _CHANGING:
-                raise
 
     def _tag(self, source: Source) -> None:
         """Note who is to be started again; the worker is stopped without it, too."""

@@ -14,8 +14,15 @@ from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from ticket_numbering.contract import aws_codes
 from ticketctl.aws.announcements import Announcement, line_of, read_announcement
-from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_not_there, is_refused
+from ticketctl.aws.aws_errors import (
+    AWS_ERRORS,
+    Suppressed,
+    explained,
+    is_not_there,
+    is_refused,
+)
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.topic import create_queue, subscribe_queue
@@ -180,8 +187,5 @@ def _delete_queue(stack: StackAccess, queue_url: str) -> None:
 
 def _remove(operation: Callable[..., object], **thing: str) -> None:
     """Remove a thing, unless another watch has removed it."""
-    try:
+    with Suppressed(aws_codes.NOT_THERE):
         operation(**thing)
-    except ClientError as error:
-        if not is_not_there(error):
-            raise
