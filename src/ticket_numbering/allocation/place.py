@@ -23,8 +23,8 @@ LINEAR: Final = 10
 MAX_PATIENCE_SECONDS: Final = 1.5
 """However slow the blocks are."""
 
-SLOW: Final = 1.2
-SLOW_SECONDS: Final = 1.0
+SLOW: Final = 1.5
+SLOW_SECONDS: Final = 0.6
 """So many times the usual pace, and these seconds: the places in front may be dead."""
 
 CLOSED_SECONDS: Final = 10.0
