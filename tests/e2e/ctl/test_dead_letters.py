@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,12 +29,6 @@ class DeadLetters:
     def __post_init__(self) -> None:
         self.url = self.system.stack.outputs["DeadLetterQueueUrl"]
         self.sqs: Any = self.system.stack.client("sqs")
-
-    def put(self) -> str:
-        """Put a dead letter there as SQS does; return its id."""
-        body = json.dumps(ticket_fields(self.project))
-        sent = self.sqs.send_message(QueueUrl=self.url, MessageBody=body)
-        return str(sent["MessageId"])
 
     def visible(self) -> dict[str, str]:
         """Return the bodies of those that anybody can receive now, by id."""
@@ -126,17 +119,3 @@ def test_number_is_announced_when_its_dead_letter_is_redriven(
     [event] = system.wait_for(lambda: system.events(dead_letters.project))
     assert event["id"] == f"{dead_letters.project}-1"
     assert numbers_of(system.audit(dead_letters.project)) == (1,)
-
-
-def test_dead_letters_are_saved_when_they_are_deleted(
-    dead_letters: DeadLetters, ctl: Ctl, tmp_path: Path
-) -> None:
-    bodies = {dead_letters.put(), dead_letters.put()}
-    file = tmp_path / "saved.jsonl"
-
-    ended = ctl("dead-letters", "delete", "--all", "--yes", "--save", str(file))
-
-    assert (ended.status, ended.out) == (0, "dead letters deleted: 2\n")
-    saved = [json.loads(line) for line in file.read_text().splitlines()]
-    assert {line["message_id"] for line in saved} == bodies
-    assert dead_letters.visible() == {}

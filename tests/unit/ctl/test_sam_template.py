@@ -1,34 +1,14 @@
 """The copy of the template that `sam local` uses, and how it is led there."""
 
-import json
 import tomllib
-from pathlib import Path
 
 from tests.support.paths import ROOT
-from tests.support.template_loader import TEMPLATE, source
+from tests.support.template_loader import TEMPLATE
 from ticketctl.local.connection_files import (
     BUILD,
     FUNCTION_FILE,
     TEMPLATE_FILE,
-    architecture,
-    write_local_template,
 )
-from ticketctl.local.deployment import FUNCTION
-
-
-def test_copy_runs_the_built_function_on_this_machine_with_an_emulators_address(
-    tmp_path: Path,
-) -> None:
-    copy = tmp_path / "template.json"
-
-    write_local_template(copy)
-
-    expected = json.loads(json.dumps(source(), default=str))
-    function = expected["Resources"][FUNCTION]["Properties"]
-    function["CodeUri"] = str(BUILD / FUNCTION)
-    function["Environment"]["Variables"]["AWS_ENDPOINT_URL"] = ""
-    expected["Parameters"]["Architecture"]["Default"] = architecture()
-    assert json.loads(copy.read_text(encoding="utf-8")) == expected
 
 
 def test_plain_commands_build_invoke_and_deploy_in_one_folder() -> None:
