@@ -32,8 +32,9 @@ CURES: Final = {
         "operations.md#aws-refuses-a-call",
     ),
     "AnnouncementError": Cure(
-        "SNS fails: wait. Throttled: lower `MaximumConcurrency` until the quota of the "
-        "account's messages a second is raised. Else SNS refuses the call.",
+        "`NotFound`, `AuthorizationError`, `KMS…`: SNS refuses the call, until a "
+        "person acts. Throttled: lower `MaximumConcurrency` until the quota of the "
+        "account's messages a second is raised. Else SNS fails: wait.",
         "operations.md#aws-refuses-a-call",
     ),
     "DeadLetterError": Cure(
@@ -41,10 +42,12 @@ CURES: Final = {
         "operations.md#aws-refuses-a-call",
     ),
     "DamagedKeyRecordError": Cure(
-        "The item `project_id#idempotency_key` of the keys table was changed: put it "
-        "back from a restored table, or delete it if no ticket has that key. Its "
-        "message comes back by itself; if it is a dead letter by then, redrive it.",
-        "recovery.md#a-few-items-are-missing-or-wrong-copy-them-back",
+        "The key's item, which it names, was changed: `ticketctl stop`; `aws dynamodb "
+        'delete-item --table-name "$IDEMPOTENCY_KEYS_TABLE_NAME" --key \'{"id": {"S": '
+        '"PROJ#order-7"}}\'`; `ticketctl export --project PROJ --save saved.jsonl`; '
+        "`ticketctl restore saved.jsonl`, which makes it again from its ticket, if "
+        "there is one; `ticketctl start`. Its message comes back by itself; if it is a "
+        "dead letter by then, redrive it.",
     ),
     "DamagedSequenceError": Cure(
         "Another program put an item with an impossible number at the top of the "
