@@ -194,6 +194,24 @@ class TestRestore:
         verified = history.stage.call("restore", history.saved, "--verify")
         assert verified.status == Status.OK
 
+    def test_ticket_goes_back_beside_items_whose_numbers_are_fractions(
+        self, history: History
+    ) -> None:
+        """They are another program's, and take the number of none."""
+        before = history.stage.read("PROJ", PLAIN)
+        for number in (PLAIN - 1, PLAIN):
+            fraction = {
+                **history.stage.read("PROJ", number),
+                "number": {"N": f"{number}.5"},
+            }
+            history.stage.write(fraction)
+        history.lose(PLAIN)
+
+        ended = history.bring_back()
+
+        assert ended.status == Status.OK
+        assert history.stage.read("PROJ", PLAIN) == before
+
 
 def exported(history: History, number: int) -> dict[str, Any]:
     lines = map(json.loads, Path(history.saved).read_text().splitlines())
