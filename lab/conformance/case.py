@@ -16,6 +16,7 @@ from conformance.backends import Backend
 INVALID: Final = "ValidationException"
 CANCELLED: Final = "TransactionCanceledException"
 FAILED: Final = "ConditionalCheckFailed"
+CONFLICT: Final = "TransactionConflict"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ execution environments; a reader queries it meanwhile.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -13,7 +15,7 @@ from typing import Any, Final
 from botocore.exceptions import ClientError
 
 from conformance.backends import Backend
-from conformance.case import FAILED
+from conformance.case import CONFLICT, FAILED
 from simulation.aws.clients import AlteredClient
 from simulation.aws.items import Item
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
@@ -28,12 +30,46 @@ INVOCATION_SECONDS: Final = 30
 """The function's timeout in the template."""
 PAUSE_SECONDS: Final = 0.002
 """Between two looks of the reader."""
+ARRIVAL_SECONDS: Final = 0.01
+"""Between two blocks that were sent, so that the earlier one arrived first."""
 SEEN_NUMBERS: Final = 50
 """Of a query: several blocks."""
 _LIMITS: Final = (
     Settings.model_fields["max_attempts"].default,
     Settings.model_fields["deadline_reserve_seconds"].default,
 )
+
+
+@dataclass(frozen=True)
+class Write:
+    """A block: when it was sent and answered, its tickets, and the outcome."""
+
+    sent_at: float
+    answered_at: float
+    numbers: AbstractSet[str]
+    is_committed: bool = False
+    is_conflict: bool = False
+    """Whether another transaction was in its way."""
+
+    def meets(self, other: "Write") -> bool:
+        """Tell whether both were on their way at once, for one of their numbers."""
+        is_later = other.sent_at >= self.answered_at
+        is_earlier = other.answered_at <= self.sent_at
+        return not (is_later or is_earlier or self.numbers.isdisjoint(other.numbers))
+
+
+def overtaken(writes: Sequence[Write]) -> int:
+    """Count blocks that came first and were cancelled for one that was sent later.
+
+    If AWS does this, a block that waits for its turn is not safe from those behind it.
+    """
+    return sum(
+        any(other.is_committed for other in others)
+        and all(other.sent_at > write.sent_at + ARRIVAL_SECONDS for other in others)
+        for write in writes
+        if write.is_conflict
+        for others in [[it for it in writes if it is not write and it.meets(write)]]
+    )
 
 
 @dataclass
@@ -53,6 +89,7 @@ class Contention:
     """Consistent queries that lacked a number seen before."""
     counts: Counter[str] = field(default_factory=Counter)
     """What happened, and how often; none of it contradicts the proof."""
+    writes: list[Write] = field(default_factory=list)
     highest: int = 0
     is_over: bool = False
     _working: set[int] = field(default_factory=set)
@@ -66,6 +103,7 @@ class Contention:
             self.backend.together(self.backend, [*parts, self._read])
         finally:
             self.is_over = True  # Of Ctrl-C, too.
+        self._count("blocks cancelled for a later one", overtaken(self.writes))
 
     def _work(self, worker: int, batches: int, backend: Backend) -> None:
         write = partial(self._write, backend.dynamodb)
@@ -106,17 +144,28 @@ class Contention:
     def _write(self, client: Any, **request: Any) -> Any:
         """Write a block, and note why it is cancelled."""
         self._count("blocks")
+        sent_at, now = self.backend.now(), self.backend.now
+        puts = [action["Put"] for action in request["TransactItems"]]
+        of_tickets = [put for put in puts if put["TableName"] == self.backend.tickets]
+        numbers = {put["Item"]["number"]["N"] for put in of_tickets}
+        is_committed = is_conflict = False
         try:
-            return client.transact_write_items(**request)
+            answer = client.transact_write_items(**request)
+            is_committed = True
         except ClientError as error:
-            answer: Any = error.response
-            reasons = answer.get("CancellationReasons", ())
+            refusal: Any = error.response
+            reasons = refusal.get("CancellationReasons", ())
             self._count("blocks cancelled", bool(reasons))
+            is_conflict = any(reason["Code"] == CONFLICT for reason in reasons)
             for action, reason in zip(request["TransactItems"], reasons, strict=False):
                 self._count(f"reason: {reason['Code']}")
                 if reason["Code"] == FAILED:
                     self.shown.append((action["Put"]["Item"], reason.get("Item")))
             raise
+        finally:
+            times = sent_at, now()
+            self.writes.append(Write(*times, numbers, is_committed, is_conflict))
+        return answer
 
     def _read(self, backend: Backend) -> None:
         while True:

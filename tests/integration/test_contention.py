@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from conformance.backends import Backend, model_backend, model_inside
 from conformance.case import FAILED
-from conformance.contention import Contention
+from conformance.contention import Contention, Write, overtaken
 from conformance.facts import contradicted, contradictions, seen_of
 from induction.axioms import AXIOMS
 from operators.model_services import ModelServices
@@ -97,4 +97,32 @@ def test_workers_meet_what_makes_numbering_hard_when_they_contend() -> None:
         "queries of half a block",
     ):
         assert contention.counts[what] > 0, contention.counts
+    assert contention.counts["blocks cancelled for a later one"] == 0
     assert not any(seen.startswith("0 ") for seen in seen_of(contention))
+
+
+LATER = Write(0.02, 0.06, {"2", "3"}, is_committed=True)
+FIRST = Write(0.0, 0.03, {"1", "2"}, is_conflict=True)
+
+
+@pytest.mark.parametrize(
+    ("writes", "count"),
+    [
+        ([FIRST, LATER], 1),
+        ([replace(FIRST, is_conflict=False), LATER], 0),
+        ([FIRST, replace(LATER, is_committed=False)], 0),
+        ([FIRST, replace(LATER, numbers={"3"})], 0),
+        ([FIRST, replace(LATER, sent_at=0.001)], 0),
+        ([FIRST, replace(LATER, sent_at=0.03)], 0),
+        ([Write(-0.02, 0.01, {"1"}), FIRST, LATER], 0),
+        ([Write(-0.02, 0.0, {"1"}), FIRST, LATER], 1),
+    ],
+    ids=[
+        *("later", "no conflict", "not committed", "other numbers"),
+        *("perhaps first", "after it", "a third before", "a third long before"),
+    ],
+)
+def test_block_is_overtaken_when_a_later_one_alone_was_in_its_way(
+    writes: list[Write], count: int
+) -> None:
+    assert overtaken(writes) == count
