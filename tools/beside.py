@@ -57,12 +57,15 @@ def problems(stack: LocalStack, *releases: Path) -> list[str]:
 
 def main(release: str) -> None:
     """Check a release beside this checkout."""
+    git = ["git", "-C", str(ROOT), "archive", release, "src", "ticketctl"]
+    archive = subprocess.run(git, check=False, stdout=subprocess.PIPE)  # noqa: S603
+    if archive.returncode:
+        sys.exit("name the tag or the commit of a release: make beside RELEASE=v0.1.0")
     with TemporaryDirectory() as folder, local_stack() as stack:
         before = Path(folder) / "before"
         before.mkdir()
-        git = ["git", "-C", str(ROOT), "archive", release, "src", "ticketctl"]
-        code = subprocess.run(git, check=True, stdout=subprocess.PIPE).stdout  # noqa: S603
-        subprocess.run(["tar", "-x", "-C", before], input=code, check=True)  # noqa: S603, S607
+        unpack = ["tar", "-x", "-C", str(before)]
+        subprocess.run(unpack, input=archive.stdout, check=True)  # noqa: S603
         sys.exit("\n".join(problems(stack, ROOT, before)) or None)
 
 
