@@ -113,13 +113,13 @@ def _progress(*columns: ProgressColumn) -> Progress:
     )
 
 
-def print_line(line: str, style: str = "") -> None:
-    """Print a line as it is; on a terminal it is broken between words, and indented.
+def print_line(line: str | Text, style: str = "") -> None:
+    """Print a line; where a terminal is too narrow, break it between words, indented.
 
     A pipe gets it whole, for `grep` wants that.
     """
-    out, text = console(), Text(line, style)
-    if out.is_terminal:
+    out, text = console(), Text(line, style) if isinstance(line, str) else line
+    if out.is_terminal and text.cell_len > out.width:
         text = Text(f"\n{_INDENT}").join(_wrapped(text, out))
     out.print(text)
 

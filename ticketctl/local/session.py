@@ -12,7 +12,7 @@ from rich.text import Text
 from ticketctl.aws.announcements import REFUSED, line_of, read_announcement
 from ticketctl.aws.queues import Received, messages_on
 from ticketctl.aws.topic import subscribe
-from ticketctl.cli.output import console, spinner, stderr_console
+from ticketctl.cli.output import console, print_line, spinner, stderr_console
 from ticketctl.local.bridge import bridge, has_bridge
 from ticketctl.local.connection_files import (
     SHELL_FILE,
@@ -102,7 +102,7 @@ class Session:
 
 
 def _print(message: Received) -> None:
-    console().print(line_of(message))
+    print_line(line_of(message))
 
 
 def _print_number(message: Received) -> None:

@@ -19,6 +19,7 @@ from ticketctl.cli.output import (
     console,
     note_if_interrupted,
     print_json_line,
+    print_line,
     print_note,
     sanitized,
     stderr_console,
@@ -154,4 +155,4 @@ class Delivery:
             )
             return
         title = sanitized(ticket.title, _TITLE_WIDTH)
-        console().print(f"{key}  {ticket.idempotency_key}  {title}", markup=False)
+        print_line(f"{key}  {ticket.idempotency_key}  {title}")

@@ -115,5 +115,6 @@ def _print_bad(run: Run, verdict: Outcome, *, is_meant: bool) -> None:
         if reason:
             style = "yellow" if is_meant else "bold red"
             line = Text.assemble((f"{outcome:<11}", style), f"  {sanitized(reason)}")
-            body = Text(f"\n{'':<12} {sanitized(message.body, _BODY_WIDTH)}", "dim")
-            console().print(line if is_meant else line + body)
+            print_line(line)
+            if not is_meant:
+                print_line(f"{'':<12} {sanitized(message.body, _BODY_WIDTH)}", "dim")

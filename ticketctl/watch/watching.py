@@ -27,7 +27,7 @@ from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.topic import create_queue, subscribe_queue
 from ticketctl.cli.errors import CloudError
-from ticketctl.cli.output import console, print_json_line, print_note, sanitized
+from ticketctl.cli.output import print_json_line, print_line, print_note, sanitized
 
 _MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.
 
@@ -55,7 +55,7 @@ class Screen:
 
     def _print(self, message: Received, announcement: Announcement | None) -> None:
         if not self.as_json:
-            console().print(line_of(message))
+            print_line(line_of(message))
         elif announcement:
             print_json_line(announcement.event | {"replayed": announcement.replayed})
         else:
