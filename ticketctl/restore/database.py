@@ -143,6 +143,10 @@ class Database:
         for (number,) in self.sql.execute(query, (project_id,)):
             yield number
 
+    def has(self, project_id: str, condition: str) -> bool:
+        """Return whether a number of a project has a condition."""
+        return any(self.numbers(project_id, condition))
+
     def last(self, project_id: str, *, is_own: bool) -> int:
         """Return a project's highest number; 0 if it has none."""
         of = f"{'own' if is_own else 'there'} IS NOT NULL"

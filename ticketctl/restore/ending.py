@@ -10,21 +10,15 @@ from dataclasses import dataclass, field
 from shlex import quote
 from typing import Final
 
-from botocore.exceptions import ClientError
-
-from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CHAIN,
     EXTERNAL,
     NUMBER,
     ORIGIN,
-    REASONS,
     RESERVED,
-    RESERVED_AFTER,
     RESERVED_UP_TO,
     STATUS,
 )
-from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.items import serialized
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import Stack, StackAccess
@@ -60,15 +54,16 @@ class End:
         slot = self.database.slot(project_id, number)
         deed = self.database.plan.deed(project_id, number)
         item = slot.nearest
-        more = {REASONS[RESERVED]: MARK, RESERVED_AFTER: outline.last}
         chain = item.chain if deed.form is not Form.EXTERNAL else ""
-        if chain:
-            more[CHAIN] = chain
-        fields = self.terms.reserved(project_id, number, number, **more)
-        self.retry.until(lambda: self._put(fields), f"{project_id}: others kept it")
-        there = get_ticket(self.stack, project_id, number)
-        if is_mark(there):
-            Seed(self.stack, project_id, number, self.terms.caller, MARK).apply()
+        seed = Seed(self.stack, project_id, number, self.terms.caller, MARK)
+
+        def attempt() -> bool:
+            is_put = seed.reserve(number, outline.last, chain)
+            return is_put or get_ticket(self.stack, project_id, number) is not None
+
+        self.retry.until(attempt, f"{project_id}: others kept it")
+        if is_mark(get_ticket(self.stack, project_id, number)):
+            seed.apply()
         for above in tickets_above(self.stack, project_id, outline.last):
             if is_mark(above):
                 self.database.add_item(above)
@@ -80,23 +75,6 @@ class End:
         """Return whether an item is one that this restore would put, too."""
         own = self.database.slot(above.project_id, above.number).own
         return own is not None and agree(own, above)
-
-    def _put(self, fields: dict[str, object]) -> bool:
-        """Put an item, and return whether something is there then."""
-        try:
-            self.stack.client("dynamodb").put_item(
-                TableName=self.stack.outputs["TicketsTableName"],
-                Item=serialized(fields),
-                ConditionExpression="attribute_not_exists(project_id)",
-            )
-        except ClientError as error:
-            match error_code(error):
-                case aws_codes.CONDITION_FAILED:
-                    return True
-                case aws_codes.CONFLICT:
-                    return False
-            raise
-        return True
 
 
 def commands_for(stack: Stack, database: Database, outline: Outline) -> Iterator[str]:

@@ -89,7 +89,8 @@ def outline_of(database: Database, project_id: str) -> Outline:
     outline.is_whole = _is_whole(database, outline)
     if outline.is_whole:
         return outline
-    is_tied = _has(database, outline, SAME) or not _has(database, outline, TICKET_THERE)
+    is_tied = database.has(project_id, SAME)
+    is_tied |= not database.has(project_id, TICKET_THERE)
     for number in database.numbers(project_id, DIFFERENT):
         slot = database.slot(project_id, number)
         if slot.own and slot.there:
@@ -102,10 +103,6 @@ def outline_of(database: Database, project_id: str) -> Outline:
     goes_on = there and there.chain and covers(following, there.chain)
     outline.is_tied = is_tied or bool(goes_on)
     return outline
-
-
-def _has(database: Database, outline: Outline, condition: str) -> bool:
-    return any(database.numbers(outline.project_id, condition))
 
 
 def _is_whole(database: Database, outline: Outline) -> bool:
@@ -133,7 +130,7 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
     What a whole file lacks in a project that is empty comes along.
     """
     project_id, last = outline.project_id, outline.last
-    if not (outline.is_whole or outline.is_tied or _has(database, outline, VOUCHED)):
+    if not (outline.is_whole or outline.is_tied or database.has(project_id, VOUCHED)):
         outline.refusal = _UNTIED if database.plan.counts(project_id)["due"] else ""
         database.plan.let_wait(project_id, 0)
         return

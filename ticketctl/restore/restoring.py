@@ -92,7 +92,8 @@ class Restore:
     @property
     def hazard(self) -> str:
         """Why a worker that runs could give a wrong number; "" if it could not."""
-        if any(self._has(outline, OPEN) for outline in self.outlines):
+        projects = [outline.project_id for outline in self.outlines]
+        if any(self.database.has(project_id, OPEN) for project_id in projects):
             return (
                 "a ticket or a key has no record, so a repeat of its request would get "
                 "a second number"
@@ -100,9 +101,6 @@ class Restore:
         if any(outline.end for outline in self.outlines):
             return "a new request would get one of a project's last numbers"
         return ""
-
-    def _has(self, outline: Outline, condition: str) -> bool:
-        return any(self.database.numbers(outline.project_id, condition))
 
     def stopped(self) -> AbstractContextManager[None]:
         """Return what keeps the worker stopped, if it could give a wrong number.

@@ -97,10 +97,12 @@ class Verdicts:
         own, there = slot.own, slot.there
         if own is None:
             return self._lost_record(known, there.chain if there else "", NOTHING)
+        if isinstance(known.record, MalformedRecord):
+            why = f"its idempotency_key is taken: {known.record}"
+            return refused(f"{why}; {self._see}")
         if there and (slot.is_same or not gives_way(own, there)):
-            if problem := "" if slot.is_same else difference(own, there):
-                return refused(problem)
-            return self._recording(known, there)
+            problem = "" if slot.is_same else difference(own, there)
+            return refused(problem) if problem else self._recording(known, there)
         if isinstance(own, Reserved):
             return self._reserved(known, own)
         deed = self._erased(known, own) if isinstance(own, Ticket) else NOTHING
@@ -113,15 +115,9 @@ class Verdicts:
         """Decide about the record of an item that is there and stays."""
         if not isinstance(there, Ticket):
             return self._lost_record(known, there.chain, NOTHING)
-        match known.record:
-            case MalformedRecord():
-                return refused(
-                    f"its idempotency_key is taken: {known.record}; {self._see}"
-                )
-            case KeyRecord():
-                return self._record_there(known, there, known.record)
-            case None:
-                return self._record_made(known, there)
+        if isinstance(known.record, KeyRecord):
+            return self._record_there(known, there, known.record)
+        return self._record_made(known, there)
 
     def _record_there(self, known: Candidate, there: Ticket, record: KeyRecord) -> Deed:
         if record.number != there.number:
@@ -165,9 +161,8 @@ class Verdicts:
     def _lost_record(self, known: Candidate, chain: str, deed: Deed) -> Deed:
         """Return a deed with the file's record of a lost ticket, if it goes back."""
         for record in known.lost_records:
-            if is_over(record):
-                continue
-            if chain and record.fields.get(CHAIN) == chain:
+            is_own = bool(chain) and record.fields.get(CHAIN) == chain
+            if is_own and not is_over(record):
                 return replace(deed, act=Act.PUT, record=record.fields)
         return deed
 
@@ -188,19 +183,13 @@ class Verdicts:
                 key = record.idempotency_key
                 named = f"the record of the key {key} names this number"
                 return refused(f"{named}; {self._see}")
-        match known.record:
-            case MalformedRecord():
-                return refused(
-                    f"its idempotency_key is taken: {known.record}; {self._see}"
-                )
-            case KeyRecord() as record if record.number == own.number:
-                return self._recorded(known, own, record)
-            case KeyRecord() as record:
-                if not (known.is_whole or self.record_of(own) is None):
-                    return _taken(own, record.number)
-                return self._formed(known, own, is_recorded=False)
-            case None:
-                return self._rival(known, own) or self._unrecorded(known, own)
+        if not isinstance(known.record, KeyRecord):
+            return self._rival(known, own) or self._unrecorded(known, own)
+        if known.record.number == own.number:
+            return self._recorded(known, own, known.record)
+        if not (known.is_whole or self.record_of(own) is None):
+            return _taken(own, known.record.number)
+        return self._formed(known, own, is_recorded=False)
 
     def _unrecorded(self, known: Candidate, own: Ticket) -> Deed:
         """Decide about a missing ticket whose key has no record."""

@@ -87,22 +87,17 @@ class Writer:
     def write(self, outline: Outline) -> Iterator[Written]:
         """Write a project's due deeds; yield each with `BACK`, `THERE`, or why not."""
         block = Block()
+        # A seed that began before the mark stood can have its end above it.
+        self.stale.add((outline.project_id, outline.mark))
         last: list[tuple[int, Deed]] = []
         for number, deed in self.database.plan.due(outline.project_id):
             if number == outline.mark:  # It stands until all below is back.
                 last.append((number, deed))
-                continue
-            block = yield from self._add(outline, block, number, deed)
+            else:
+                block = yield from self._add(outline, block, number, deed)
         yield from self._flush(outline, block)
         for number, deed in last:
-            # A seed that began before the mark stood can have its end above it.
-            self._look_again(outline.project_id, number, deed)
-            judged = self.planner.judge_again(outline, number)
-            yield (
-                self._alone(outline, number, judged)
-                if judged.is_due
-                else (number, judged, judged.why or THERE)
-            )
+            yield self._alone(outline, number, deed)
 
     def _add(
         self, outline: Outline, block: Block, number: int, deed: Deed
@@ -130,24 +125,21 @@ class Writer:
 
     def _alone(self, outline: Outline, number: int, deed: Deed) -> Written:
         """Write one line; judge it again if the tables are not as they were."""
-        project_id = outline.project_id
-        if (project_id, number) in self.stale:
-            self._look_again(project_id, number, deed)
-            deed = self.planner.judge_again(outline, number)
-            if not deed.is_due:
-                return number, deed, deed.why or THERE
+        project_id, tried = outline.project_id, None
+        is_stale = (project_id, number) in self.stale
         for _ in range(self.retry.attempts):
-            actions, size = self._actions(project_id, number, deed, Block())
-            block = Block(dict(actions), size, [(number, deed)])
-            if self._transact(project_id, block):
-                return number, deed, BACK
-            before = self.database.slot(project_id, number), deed
-            self._look_again(project_id, number, deed)
-            deed = self.planner.judge_again(outline, number)
+            if is_stale:
+                self._look_again(project_id, number, deed)
+                deed = self.planner.judge_again(outline, number)
             if not deed.is_due:
                 return number, deed, deed.why or THERE
-            if before == (self.database.slot(project_id, number), deed):
+            before = self.database.slot(project_id, number), deed
+            if before == tried:
                 return number, deed, "DynamoDB refuses it as invalid"
+            actions, size = self._actions(project_id, number, deed, Block())
+            if self._transact(project_id, Block(actions, size, [(number, deed)])):
+                return number, deed, BACK
+            tried, is_stale = before, True
         return number, deed, "others kept writing it: run this again"
 
     def _transact(self, project_id: str, block: Block) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from ticket_numbering.contract import aws_codes
 from ticket_numbering.contract.dynamodb_items import (
     CALLERS,
+    CHAIN,
     EXTERNAL,
     ORIGIN,
     REASONS,
@@ -121,8 +122,10 @@ class Seed:
             following.append(end + 1)
         return all(self.reserve(number) for number in following)
 
-    def item(self, number: int, reserved_after: int | None = None) -> dict[str, Any]:
-        """Return the item of a number that this seed takes."""
+    def item(
+        self, number: int, reserved_after: int | None = None, chain: str = ""
+    ) -> dict[str, Any]:
+        """Return the item of a number that this seed takes, of a lost ticket's hash."""
         fields: dict[str, Any] = {
             STATUS: RESERVED,
             ORIGIN: EXTERNAL,
@@ -134,14 +137,18 @@ class Seed:
             fields[REASONS[RESERVED]] = self.reason
         if reserved_after is not None:
             fields[RESERVED_AFTER] = reserved_after
+        if chain:
+            fields[CHAIN] = chain
         return ticket_id(self.project_id, number) | serialized(fields)
 
-    def reserve(self, number: int, reserved_after: int | None = None) -> bool:
+    def reserve(
+        self, number: int, reserved_after: int | None = None, chain: str = ""
+    ) -> bool:
         """Put a reserved item, and return whether the number was free."""
         with Suppressed(aws_codes.FORESTALLED):
             self.stack.client("dynamodb").put_item(
                 TableName=self.stack.outputs["TicketsTableName"],
-                Item=self.item(number, reserved_after),
+                Item=self.item(number, reserved_after, chain),
                 ConditionExpression="attribute_not_exists(project_id)",
             )
             return True
