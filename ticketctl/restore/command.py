@@ -1,9 +1,10 @@
 """Puts an export back, as its command asks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ticketctl.audit.heads import read_heads
+from ticket_numbering.contract.events import ticket_key
+from ticketctl.audit.heads import KeptHead, read_heads
 from ticketctl.aws.items import timestamp_now
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import Stack, caller_arn
@@ -12,9 +13,11 @@ from ticketctl.cli.arguments import checked_projects
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.cli.output import spinner
 from ticketctl.files.lines import MOST_PROBLEMS
+from ticketctl.ledger.chain import chain_problem
+from ticketctl.ledger.findings import FindingKind
+from ticketctl.ledger.item import Ticket
 from ticketctl.restore.database import Database
 from ticketctl.restore.deeds import Terms
-from ticketctl.restore.outlines import failing_heads
 from ticketctl.restore.reading import NOTHING, ExportReader, read_tables, saved_file
 from ticketctl.restore.report import carry_out, look
 from ticketctl.restore.restoring import Restore
@@ -46,7 +49,7 @@ def restore_file(
         reader.read(copy, is_part=choices.is_part)
         if not database.projects():
             raise InputError(f"{file}: has nothing to put back")
-        if failing := [*failing_heads(database, read_heads(heads) if heads else ())]:
+        if failing := [*_failing(database, read_heads(heads) if heads else ())]:
             raise InputError(f"{'; '.join(failing[:MOST_PROBLEMS])}{NOTHING}")
         stack = find_stack()
         with spinner("reading") as show:
@@ -62,3 +65,23 @@ def restore_file(
             else carry_out(restore, yes=choices.yes)
         )
     return Status.PROBLEM if is_left else Status.OK
+
+
+def _failing(database: Database, heads: Iterable[KeptHead]) -> Iterator[str]:
+    """Yield how the file differs from heads that were kept outside.
+
+    One above the file's last number, or of another project, says nothing.
+    """
+    for head in heads:
+        project_id, number = head.project_id, head.number
+        if number > database.last(project_id, is_own=True):
+            continue
+        own = database.slot(project_id, number).own
+        before = database.slot(project_id, number - 1).own
+        key = ticket_key(project_id, number)
+        if own is None or own.chain != head.chain:
+            yield f"{key}: the file has another hash than the head that was kept"
+        elif isinstance(own, Ticket):
+            fit = chain_problem(own, before.chain if before else "")
+            if fit not in {None, FindingKind.RESTARTED}:
+                yield f"{key}: its content does not have the hash that was kept"

@@ -3,16 +3,13 @@
 Of another stack's project of the same name nothing may go back.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import RESERVED_AFTER
 from ticket_numbering.contract.events import ticket_key
 from ticketctl.ledger.agreement import explains
-from ticketctl.ledger.chain import chain_problem
-from ticketctl.ledger.findings import Finding, FindingKind
-from ticketctl.ledger.item import ItemKind, Ticket
+from ticketctl.ledger.findings import Finding
 from ticketctl.ledger.sequence import hole
 from ticketctl.ledger.standing import covers
 from ticketctl.restore.comparison import agree, is_tie
@@ -64,22 +61,6 @@ class Outline:
     def top(self) -> int:
         """The highest number that a window knows of."""
         return max(self.last, self.highest)
-
-
-class KnownHash(Protocol):
-    """A head: the hash that a ticket had, as it was kept."""
-
-    @property
-    def project_id(self) -> str:
-        """The project."""
-
-    @property
-    def number(self) -> int:
-        """The ticket's number."""
-
-    @property
-    def chain(self) -> str:
-        """Its hash."""
 
 
 def outline_of(database: Database, project_id: str) -> Outline:
@@ -134,7 +115,7 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
         outline.refusal = _UNTIED if database.plan.counts(project_id)["due"] else ""
         database.plan.let_wait(project_id, 0)
         return
-    below: ItemKind | None = None
+    below = None
     at = 0
     if last:
         slot = database.slot(project_id, last)
@@ -156,23 +137,3 @@ def waiting(outline: Outline) -> str:
     first, last = (ticket_key(outline.project_id, number) for number in outline.hole)
     of, verb = (first, "is") if first == last else (f"{first} to {last}", "are")
     return f"{of} {verb} missing and not coming back, so the numbers above wait"
-
-
-def failing_heads(database: Database, heads: Iterable[KnownHash]) -> Iterator[str]:
-    """Yield how the file differs from heads that were kept outside.
-
-    One above the file's last number, or of another project, says nothing.
-    """
-    for head in heads:
-        project_id, number = head.project_id, head.number
-        if number > database.last(project_id, is_own=True):
-            continue
-        own = database.slot(project_id, number).own
-        before = database.slot(project_id, number - 1).own
-        key = ticket_key(project_id, number)
-        if own is None or own.chain != head.chain:
-            yield f"{key}: the file has another hash than the head that was kept"
-        elif isinstance(own, Ticket):
-            fit = chain_problem(own, before.chain if before else "")
-            if fit not in {None, FindingKind.RESTARTED}:
-                yield f"{key}: its content does not have the hash that was kept"

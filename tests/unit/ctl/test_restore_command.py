@@ -12,13 +12,15 @@ import pytest
 
 from tests.support.audits import audited
 from tests.support.builders import block_of, create_ticket
-from tests.support.canned_aws import failing
+from tests.support.canned_aws import client_error, failing
 from tests.support.cases import cases
 from tests.support.ctl_process import Ended
 from tests.support.seed_items import block_items
 from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import EXPIRES_AT, EXTERNAL
 from ticketctl.cli.errors import Status
+from ticketctl.restore.database import Database
+from ticketctl.restore.reading import ExportReader, saved_file
 
 GIVEN = [3, 4, 5, 6, 21, 22, 23]
 """Numbers that the worker gave; 1 and 2 are imported, 7 to 20 seeded, 6 is lost."""
@@ -563,6 +565,19 @@ class TestGrounds:
         assert restore(past).status == Status.OK
         assert tables(past) == before
 
+    def test_line_is_named_when_dynamodb_refuses_it_as_invalid(
+        self, past: Stage
+    ) -> None:
+        past.lose("PROJ", 5)
+        invalid = failing(client_error("ValidationException"))
+        past.before("transact_write_items", *[invalid] * 2)
+
+        ended = restore(past)
+
+        assert ended.status == Status.PROBLEM
+        assert "PROJ-5: DynamoDB refuses it as invalid" in ended.err
+        assert 5 not in past.tickets()
+
     def test_file_is_refused_when_it_is_changed_meanwhile(self, past: Stage) -> None:
         before = tables(past)
         past.lose("PROJ", 5)
@@ -595,6 +610,22 @@ class TestEnds:
         after = past.tickets()
         assert {n: after[n] for n in before} == before
         assert not audited(past).findings
+
+    def test_nothing_goes_back_when_a_worker_took_a_number_since_the_plan(
+        self, past: Stage
+    ) -> None:
+        """It was started in spite of all, and the lost number is announced twice."""
+        for number_of in (21, 22, 23):
+            past.lose("PROJ", number_of)
+        past.before("put_item", lambda: send(past, 99))
+
+        ended = restore(past)
+
+        assert ended.status == Status.PROBLEM
+        assert "PROJ: others numbered tickets meanwhile: run this again" in ended.err
+        assert "refused: 3" in ended.out
+        assert past.tickets()[21]["title"] == "Ticket 99"
+        assert past.tickets()[22]["status"] == "reserved"
 
     @pytest.mark.parametrize("has_records", [True, False])
     def test_last_ticket_comes_back_without_its_hash_when_the_next_starts_a_segment(
@@ -697,6 +728,19 @@ class TestFile:
             for item in before
             if item["project_id"]["S"] == "PROJ" and int(item["number"]["N"]) < 5
         ]
+
+    def test_lines_of_a_pipe_are_read_again_from_a_copy(
+        self, past: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with (
+            saved(past).open(encoding="utf-8") as lines,
+            Database() as database,
+            saved_file("-") as (file, copy),
+        ):
+            monkeypatch.setattr("sys.stdin", lines)
+            ExportReader(database, file).read(copy, is_part=False)
+
+            assert file.item(database, "PROJ", 5).fields == past.tickets()[5]
 
     def test_lines_come_back_in_any_order(self, past: Stage) -> None:
         before = tables(past)
