@@ -113,6 +113,12 @@ def _summary(report: AuditReport, region: str, program: str) -> Iterator[str]:
             f"{no_ticket:,} of {external:,} external numbers have no ticket here; "
             f"to compare them with a file: {program} import FILE --dry-run"
         )
+    yield from _lists(report)
+    yield from _extent(reading.plan)
+
+
+def _lists(report: AuditReport) -> Iterator[str]:
+    """Name segments and tickets that a person may wonder about."""
     yield from _named(
         "without a chain",
         [
@@ -138,7 +144,6 @@ def _summary(report: AuditReport, region: str, program: str) -> Iterator[str]:
             if (ahead := _ahead(project.newest, report.ended))
         ],
     )
-    yield from _extent(reading.plan)
 
 
 def _ahead(newest: datetime | None, now: datetime) -> timedelta | None:

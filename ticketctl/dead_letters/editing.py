@@ -101,13 +101,7 @@ def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
     if exact_fields(body) == exact_fields(dead_letter.body):
         raise InputError("nothing was sent: the body is unchanged")
     other = _other_request(dead_letter, request.key)
-    remedy = (
-        f"the dead letter is the request {other}"
-        if other
-        else "give another ticket another key, or if none is wanted: "
-        f"{stack.program} dead-letters delete {dead_letter.message_id}"
-    )
-    _reject_number_of(stack, request.key, remedy)
+    _reject_number_of(stack, request.key, dead_letter, other)
     if not other and outlives_its_key(dead_letter, retention_days):
         raise InputError("nothing was sent")
     if other:
@@ -180,13 +174,21 @@ def _numbered(stack: StackAccess, dead_letters: Sequence[DeadLetter]) -> set[str
     return {dead_letter.message_id for dead_letter, _ in numbered}
 
 
-def _reject_number_of(stack: StackAccess, key: RequestKey, remedy: str) -> None:
-    """Refuse to send the request of a key that has a number.
+def _reject_number_of(
+    stack: StackAccess, key: RequestKey, dead_letter: DeadLetter, other: str | None
+) -> None:
+    """Refuse to send the request of a key that has a number, in a dead letter's place.
 
     Raises:
         InputError: It has one.
     """
     if record := records_of(stack, [key]).get(key):
+        remedy = (
+            f"the dead letter is the request {other}"
+            if other
+            else "give another ticket another key, or if none is wanted: "
+            f"{stack.program} dead-letters delete {dead_letter.message_id}"
+        )
         raise InputError(
             f"nothing was sent: {key.idempotency_key} of {key.project_id} has the "
             f"number {key.project_id}-{plain(record).get(NUMBER, '?')}; {remedy}"

@@ -48,12 +48,7 @@ def redrive_selected(
 ) -> bool:
     """Send the selected dead letters back, once a person agrees.
 
-    Args:
-        stack: The stack.
-        selection: The selected dead letters.
-        rate: Messages a second at most, where SQS moves all of them itself.
-        retention_days: The retention of keys; 0 stands for ever.
-        yes: Whether to do it without a question.
+    The rate is for all, which SQS moves itself; a retention of 0 days is for ever.
 
     Returns:
         False if one stays, because it may outlive its key.

@@ -83,10 +83,8 @@ class Judge:
         kinds = {finding.kind for finding in new} | {around.hole}
         if FindingKind.GAP in kinds:
             return f"it is missing among numbers that were given here; {_RESTORE}"
-        is_below_a_number = bool(items)
-        if is_seeded and (
-            FindingKind.UNFINISHED_SEED in kinds or not is_below_a_number
-        ):
+        is_open = FindingKind.UNFINISHED_SEED in kinds or not items  # Of above it.
+        if is_seeded and is_open:
             return "a worker may still take its number: run this again"
         return MISSING
 

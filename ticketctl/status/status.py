@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_refused
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, location_of
-from ticketctl.aws.worker_state import Source, known_state
+from ticketctl.aws.worker_state import Source, WorkerState, known_state
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import (
     counted,
@@ -102,12 +102,7 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
     alarm_topics = sorted(topics - {stack.outputs["AssignmentsTopicArn"]})
     worker = known_state(stack, ask)
     parts = {
-        "queue": ask("SQS", message_counts, stack, "CreateTicketQueueUrl"),
-        "oldest_message": ask("CloudWatch", oldest_message, stack),
-        "line": ask("CloudWatch", line_of, stack),
-        "dead_letters": ask("SQS", messages_on, stack, "DeadLetterQueueUrl"),
-        "mappings": worker and [_described(source) for source in worker.sources],
-        "worker_stopped": worker and worker.is_stopped,
+        **_figures(stack, ask, worker),
         "aliases": ask("Lambda", aliases_of, stack, own["AWS::Lambda::Alias"].values()),
         "alarms": ask("CloudWatch", alarms_of, stack, alarms),
         "alarm_addresses": ask("SNS", addresses_of, stack, alarm_topics),
@@ -131,6 +126,19 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
         "problems": problems,
         "refused": bool(questions.refused),
         "needs_a_person": bool(parts["dead_letters"] or problems),
+    }
+
+
+def _figures(
+    stack: Stack, ask: Callable[..., Any], worker: WorkerState | None
+) -> dict[str, Any]:
+    return {
+        "queue": ask("SQS", message_counts, stack, "CreateTicketQueueUrl"),
+        "oldest_message": ask("CloudWatch", oldest_message, stack),
+        "line": ask("CloudWatch", line_of, stack),
+        "dead_letters": ask("SQS", messages_on, stack, "DeadLetterQueueUrl"),
+        "mappings": worker and [_described(source) for source in worker.sources],
+        "worker_stopped": worker and worker.is_stopped,
     }
 
 

@@ -77,12 +77,8 @@ def send_all(
 ) -> dict[int, str]:
     """Send the entries in as few calls as fit, until a call gets no answer.
 
-    Args:
-        entries: The entries, in the order of sending.
-        call: Makes a call.
-        max_bytes: The service's limit for an entry and for a call.
-        time_left: Seconds left of the invocation.
-        reserve: Seconds that must be left for a new call.
+    The service's limit of `max_bytes` is for an entry and for a call, and a new call
+    needs `reserve` seconds of the invocation.
 
     Returns:
         Why each entry failed that was not sent, by its position; empty if all were.
@@ -101,8 +97,7 @@ def send_all(
         try:
             failures |= _send(positions, entries, call)
         except NO_ANSWER as error:
-            # The remaining calls would probably time out too, and use up time that
-            # other records need.
+            # The other calls would probably time out too, and use up others' time.
             unsent = [*positions, *chain.from_iterable(waiting)]
             return failures | dict.fromkeys(unsent, code_of(error))
         except ClientError as error:
