@@ -342,7 +342,10 @@ class TestErrors:
             (client_error("Throttling"), True),
             (client_error("503", status=503), True),
             (client_error("AccessDenied", status=403), False),
+            (client_error("SlowDown"), True),
             (client_error("ExpiredToken"), False),
+            # The worker's next attempt may pass, but a person has a wrong secret.
+            (client_error("SignatureDoesNotMatch"), False),
             (sdk.NoCredentialsError(), False),
         ],
     )
