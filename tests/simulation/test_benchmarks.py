@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from benchmarks.__main__ import app
 from benchmarks.cells import FIFO, RECOMMENDED, STEP, hot
 from benchmarks.claims import CLAIMS
-from benchmarks.contenders import OURS
+from benchmarks.contenders import HALF, LINE, OURS
 from benchmarks.model_run import play
 from benchmarks.plots import PLOTS
 from benchmarks.profiles import MEASURED
@@ -37,14 +37,24 @@ class TestContention:
     """Workers on one hot project, with measured times and Lambda's own."""
 
     @pytest.mark.parametrize(
-        ("workload", "tickets_a_second", "write_units"),
-        [(RECOMMENDED, 420, 4.8), (FIFO, 145, 4.05), (hot(10), 170, 8.5)],
+        ("contender", "workload", "tickets_a_second", "write_units"),
+        [
+            (OURS, RECOMMENDED, 420, 4.8),
+            (OURS, FIFO, 145, 4.05),
+            (OURS, hot(10), 170, 8.5),
+            (LINE, hot(10), 260, 4.3),
+            (HALF, hot(10), 180, 7.5),
+        ],
     )
     def test_project_is_numbered_at_its_rate_when_more_arrives(
-        self, workload: Workload, tickets_a_second: float, write_units: float
+        self,
+        contender: str,
+        workload: Workload,
+        tickets_a_second: float,
+        write_units: float,
     ) -> None:
         """With few attempts in vain, and without a message that starves."""
-        found = play(OURS, workload, MEASURED, seed=1)
+        found = play(contender, workload, MEASURED, seed=1)
 
         assert tickets_a_second <= found.tickets_a_second <= 1.05 * found.bound
         assert found.write_units <= write_units

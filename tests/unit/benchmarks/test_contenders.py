@@ -1,6 +1,7 @@
 """The contenders on the model: what a ticket of each costs, and who numbers it once."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,32 @@ class TestContenders:
         has_second = played(contender, TWICE).duplicates > 0
 
         assert has_second == (contender not in KEEPS_KEYS)
+
+
+OFTEN = replace(CALM, rate=20.0)
+
+
+@pytest.mark.parametrize(
+    ("option", "figure", "least", "most"),
+    [
+        ({"faults": 1.0}, "requests", 0.4, 1_000),
+        ({"killed": 1.0}, "starved", 10, 200),
+        # A ticket of 10 units, in a transaction, and its key.
+        ({"text": 10_000}, "write_units", 21.9, 22.1),
+        # Half of the requests are refused, for a read of their keys.
+        ({"capped": 0.5}, "read_units", 1, 4),
+    ],
+)
+def test_option_of_a_workload_changes_the_figure_that_it_is_about(
+    option: dict[str, Any], figure: str, least: float, most: float
+) -> None:
+    before, after = (
+        getattr(played(OURS, workload), figure)
+        for workload in (OFTEN, replace(OFTEN, **option))
+    )
+
+    assert not least <= before <= most
+    assert least <= after <= most
 
 
 @pytest.fixture
