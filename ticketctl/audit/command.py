@@ -21,17 +21,14 @@ class Choices:
     """The options of an audit."""
 
     projects: Sequence[str] = ()
-    """All without them."""
     tables: tuple[str | None, str | None] = (None, None)
     """In place of the stack's: that of tickets, and that of keys."""
     save: str | None = None
     """The ends of all chains are added to this file."""
     check: Sequence[str] = ()
-    """Files of heads."""
     since: str | None = None
     """Only tickets after each project's last head there are read."""
     rate: int | None = None
-    """Read units a second, at most."""
     as_json: bool = False
 
 

@@ -49,31 +49,26 @@ class RetryPolicy:
         self.sleep(self.jitter(0.0, longest))  # Two writers shall not meet twice.
 
 
-@dataclass
 class Patience:
     """A wait for news of others: it looks less and less often, until it gives up."""
 
-    seconds: float
-    """Without news, until it gives up."""
-    clock: Callable[[], float]
-    policy: RetryPolicy = field(default_factory=RetryPolicy)
-    _last_news: float = field(init=False)
-    _looks: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Begin to wait."""
+    def __init__(
+        self, seconds: float, clock: Callable[[], float], policy: RetryPolicy
+    ) -> None:
+        """Give up after so many seconds without news."""
+        self._seconds, self._clock, self._policy = seconds, clock, policy
         self.renew()
 
     def renew(self) -> None:
         """Begin anew, after news."""
-        self._last_news, self._looks = self.clock(), 0
+        self._last_news, self._looks = self._clock(), 0
 
     @property
     def is_over(self) -> bool:
         """Whether there was no news for so long."""
-        return self.clock() >= self._last_news + self.seconds
+        return self._clock() >= self._last_news + self._seconds
 
     def pause(self) -> None:
         """Sleep until the next look."""
-        self.policy.back_off(self._looks)
+        self._policy.back_off(self._looks)
         self._looks += 1

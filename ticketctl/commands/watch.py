@@ -1,13 +1,10 @@
 """The command that watches announcements."""
 
-import math
-from contextlib import suppress
 from typing import Annotated
 
 import typer
 
-from ticketctl.cli.errors import Status
-from ticketctl.commands.application import TICKETS, command, stack_of
+from ticketctl.commands.application import TICKETS, command, finder
 from ticketctl.commands.options import JsonLines
 
 
@@ -38,14 +35,7 @@ def watch(
     SNS may not deliver to a new subscription at once. A replay may have been announced
     before. With --count, status 1 says that fewer came.
     """
-    from ticketctl.cli.arguments import checked_project
-    from ticketctl.watch.watching import Screen, watch_topic
+    from ticketctl.watch import watching as work
 
-    projects = [checked_project(project_id) for project_id in project or ()]
-    screen = Screen(projects, as_json, count or math.inf)
-    stack = stack_of(ctx)
-    # Ctrl-C is the way to end a watch that waits for no number of messages.
-    with suppress(KeyboardInterrupt):
-        watch_topic(stack, screen, seconds or math.inf)
-    if count and screen.left:
-        raise typer.Exit(Status.PROBLEM)
+    status = work.watch(finder(ctx), project or (), count, seconds, as_json=as_json)
+    raise typer.Exit(status)

@@ -36,7 +36,6 @@ class Choices:
     dry_run: bool = False
     verify: bool = False
     rate: int | None = None
-    """Read units a second, at most."""
     yes: bool = False
 
 

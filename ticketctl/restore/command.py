@@ -28,14 +28,11 @@ class Choices:
     """The options of a restore."""
 
     projects: Sequence[str] = ()
-    """All of the file without them."""
     is_part: bool = False
     heads: str | None = None
-    """A file of heads that were kept."""
     only: str = ""
     """The option that lets it only look."""
     rate: int | None = None
-    """Read units a second, at most."""
     yes: bool = False
 
 

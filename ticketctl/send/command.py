@@ -40,7 +40,6 @@ class FileChoices:
     skip_invalid: bool = False
     unchecked: bool = False
     rate: int | None = None
-    """Messages a second, at most."""
     seconds: int | None = None
     """How long to wait for a number; None: do not wait."""
     as_json: bool = False

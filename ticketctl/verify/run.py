@@ -10,7 +10,7 @@ from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.aws.announcements import ASSIGNED, Announcement, read_announcement
 from ticketctl.aws.queues import MAX_ENTRIES, Received, Receiver, take
-from ticketctl.aws.retry import Patience
+from ticketctl.aws.retry import Patience, RetryPolicy
 from ticketctl.aws.sender import send
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
@@ -104,7 +104,7 @@ class Run:
             self.listen(0)
 
     def _wait(self, patience: float) -> Outcome:
-        wait = Patience(patience, self.clock)
+        wait = Patience(patience, self.clock, RetryPolicy())
         while True:
             if self.listen(1) | self._take_dead_letters():  # A second long.
                 wait.renew()

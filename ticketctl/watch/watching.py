@@ -3,8 +3,8 @@
 import math
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
@@ -26,7 +26,8 @@ from ticketctl.aws.aws_errors import (
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.topic import create_queue, subscribe_queue
-from ticketctl.cli.errors import CloudError
+from ticketctl.cli.arguments import checked_projects
+from ticketctl.cli.errors import CloudError, Status
 from ticketctl.cli.output import print_json_line, print_line, print_note, sanitized
 
 _MAX_WAIT_SECONDS: Final = 20  # ReceiveMessage: WaitTimeSeconds.
@@ -60,6 +61,23 @@ class Screen:
             print_json_line(announcement.event | {"replayed": announcement.replayed})
         else:
             print_json_line({"not_an_announcement": message.body})
+
+
+def watch(
+    find_stack: Callable[[], StackAccess],
+    projects: Sequence[str],
+    count: int | None,
+    seconds: int | None,
+    *,
+    as_json: bool,
+) -> Status:
+    """Show announcements of these projects, or all, until Ctrl-C or a limit."""
+    screen = Screen(checked_projects(projects), as_json, count or math.inf)
+    stack = find_stack()
+    # Ctrl-C is the way to end a watch that waits for no number of messages.
+    with suppress(KeyboardInterrupt):
+        watch_topic(stack, screen, seconds or math.inf)
+    return Status.PROBLEM if count and screen.left else Status.OK
 
 
 def watch_topic(stack: StackAccess, screen: Screen, seconds: float = math.inf) -> None:
