@@ -28,6 +28,35 @@ JOBS = [
 ]
 
 
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = {*re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE)} - {"always"}
+_RULE = re.compile(r"^([a-z-]+):([^#\n]*)(?:.*\n(?:\t.*\$\(MAKE\)(.*))?)", re.MULTILINE)
+NEEDED = {name: f"{first} {called}" for name, first, called in _RULE.findall(MAKEFILE)}
+"""By target the words of its prerequisites, and of its own call of `make`."""
+
+
+def targets_in(text: str) -> set[str]:
+    return {*re.findall(r"(?<![\w./-])[a-z-]+(?![\w./-])", text)} & TARGETS
+
+
+def run_targets() -> set[str]:
+    """Return the targets that a workflow or `.ci` runs, with what these need."""
+    paths = [*WORKFLOWS, ROOT / ".ci" / "run", ROOT / ".ci" / "fresh"]
+    lines = "\n".join(path.read_text(encoding="utf-8") for path in paths).splitlines()
+    calls = [line for line in lines if re.search(r"^[^#]*\bmake |^ +checks: ", line)]
+    found = targets_in("\n".join(calls))
+    while more := targets_in(" ".join(NEEDED[name] for name in found)) - found:
+        found |= more
+    return found
+
+
+def test_each_target_of_the_makefile_is_run_by_something() -> None:
+    """By a change, at night, for a release, or, `test-aws`, by hand."""
+    # The parts of `lab` run side by side.
+    assert TARGETS - run_targets() == {"lab"}
+    assert targets_in(NEEDED["lab"]) <= run_targets()
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_workflow_as_a_whole_only_reads(path: Path) -> None:
     assert not writes(read(path)["permissions"])
