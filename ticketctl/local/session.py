@@ -121,7 +121,7 @@ def _print_places(stack: LocalStack) -> None:
     places = {"endpoint": stack.endpoint_url, "region": stack.region}
     for name, value in (*sorted(stack.outputs.items()), *places.items()):
         console().print(Text(f"{name:<26} {value}"))
-    console().print(Text(invocation()))
+    console().print(Text(invocation()), soft_wrap=False)
 
 
 def invocation() -> str:
@@ -134,7 +134,8 @@ def _stay(run: Run) -> None:
 
     Dead letters stay, so that the commands can be tried on them.
     """
-    console().print(Text(_INVITATION.format(shell_file=os.path.relpath(SHELL_FILE))))
+    invitation = _INVITATION.format(shell_file=os.path.relpath(SHELL_FILE))
+    console().print(Text(invitation), soft_wrap=False)
     known = 0
     try:
         while True:
