@@ -106,7 +106,7 @@ class Contention:
         self._count("blocks cancelled for a later one", overtaken(self.writes))
 
     def _work(self, worker: int, batches: int, backend: Backend) -> None:
-        write = partial(self._write, backend.dynamodb)
+        write = partial(self._write, backend)
         client: Any = AlteredClient(backend.dynamodb, transact_write_items=write)
         store = DynamoDBTicketStore(client, backend.tickets, backend.keys)
         allocator = Allocator(store, *_LIMITS)
@@ -141,16 +141,16 @@ class Contention:
         with self._lock:
             self.counts[what] += times
 
-    def _write(self, client: Any, **request: Any) -> Any:
+    def _write(self, backend: Backend, **request: Any) -> Any:
         """Write a block, and note why it is cancelled."""
         self._count("blocks")
-        sent_at, now = self.backend.now(), self.backend.now
+        sent_at = backend.now()
         puts = [action["Put"] for action in request["TransactItems"]]
-        of_tickets = [put for put in puts if put["TableName"] == self.backend.tickets]
+        of_tickets = [put for put in puts if put["TableName"] == backend.tickets]
         numbers = {put["Item"]["number"]["N"] for put in of_tickets}
         is_committed = is_conflict = False
         try:
-            answer = client.transact_write_items(**request)
+            answer = backend.dynamodb.transact_write_items(**request)
             is_committed = True
         except ClientError as error:
             refusal: Any = error.response
@@ -163,7 +163,7 @@ class Contention:
                     self.shown.append((action["Put"]["Item"], reason.get("Item")))
             raise
         finally:
-            times = sent_at, now()
+            times = sent_at, backend.now()
             self.writes.append(Write(*times, numbers, is_committed, is_conflict))
         return answer
 

@@ -30,7 +30,7 @@ REFUSALS: Final = {
     "TransactionConflict": 15,
     "ConditionalCheckFailed": 4,
     "ThrottlingError": 50,
-    "TransactionInProgressException": 400,
+    "TransactionInProgressException": 1200,
     "ValidationException": 50,
     "ValidationError": 50,
 }
