@@ -534,6 +534,7 @@ class TestKeysOfTwo:
             stage.write(serialized(ticket_item(asked, assignment, salt)))
         history = History(stage)
         again = history.send(4, 6)[4]["data"]["number"]
+        stage.call("erase", f"PROJ-{again}", "--reason", "asked to")
         before, named = stage.tickets(), numbers_named(stage)
         file = stage.folder / "again.jsonl"
         file.write_text(stage.call("export").out)

@@ -221,6 +221,23 @@ class TestBlocks:
         assert ended.status == Status.OK, ended.err
         assert tables(long) == before
 
+    def test_end_and_guard_of_a_seed_are_back_first_when_it_was_killed(
+        self, stage: Stage
+    ) -> None:
+        """A guard without its end would be a finding, and a number that is open."""
+        stage.call("import", stage.file(*map(line, range(1, 121))))
+        send(stage, 121)
+        saved(stage).write_text(stage.call("export").out)
+        for lost in range(1, 121):
+            stage.lose("PROJ", lost)
+        stage.before("transact_write_items", int, failing(KeyboardInterrupt()))
+
+        assert restore(stage).status == Status.INTERRUPTED
+
+        there = stage.tickets()
+        assert there[120]["reserved_up_to"] == there[1]["reserved_up_to"] == 120
+        assert 60 not in there
+
     def test_other_lines_of_a_block_are_back_when_one_cannot_be(
         self, long: Stage
     ) -> None:
@@ -510,6 +527,20 @@ class TestErased:
         assert "another history" in ended.err
         assert " erase " not in ended.out
         assert " void " not in ended.out
+
+    def test_part_is_of_the_same_history_when_a_ticket_of_it_is_erased_since(
+        self, past: Stage
+    ) -> None:
+        """The hash is the same; nothing else vouches for the imported ticket."""
+        before = past.read("PROJ", 1)
+        rewritten(past, lambda line: line if line.get("number") in {1, 5} else None)
+        past.call("erase", "PROJ-5", "--reason", "asked to")
+        past.lose("PROJ", 1)
+        past.lose("PROJ", "import:PROJ-1")
+
+        restore(past, "--partial", "--project", "PROJ")
+
+        assert past.read("PROJ", 1) == before
 
     def test_record_keeps_its_end_when_its_erased_ticket_comes_back(
         self, past: Stage
