@@ -37,6 +37,7 @@ CLAIMS_OF_THE_LINE: Final = (
         {
             "1 % of calls fail": Workload(faults=0.01),
             "1 % of invocations killed": Workload(killed=0.01),
+            "behind 1,000 dead numbers": Workload(dead=1_000),
             "2 % come again": Workload(redelivered=0.02),
             "10 % come again": Workload(redelivered=0.1),
             "5 % beyond their caps": Workload(capped=0.05),

@@ -22,7 +22,7 @@ from simulation.aws.faults import CALLS_OF_OTHERS, Fault, possible
 from simulation.aws.items import Address, Item, plain
 from simulation.aws.lambda_service import Handler, Poller
 from simulation.aws.network import Network
-from simulation.aws.tables import TICKETS, Tables
+from simulation.aws.tables import LINES, TICKETS, Tables
 from simulation.aws.topics import Topic
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.scheduler import Scheduler
@@ -105,6 +105,9 @@ class ModelRun:
         self._tables = Tables(
             self._scheduler, self._choices, latency, on_decision=self._decided
         )
+        if workload.dead:
+            line = {"project_id": {"S": "P0"}, "upto": {"N": str(workload.dead)}}
+            self._tables.write(Address(LINES, ("P0",)), line)
         self._dynamodb = DynamoDB(self._tables)
 
     def run(self) -> Figures:

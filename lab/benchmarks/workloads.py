@@ -96,6 +96,8 @@ class Workload:
     """Share of the worker's calls that fail, in the ways that do not kill it."""
     killed: float = 0.0
     """Share of the invocations that are killed when they write first."""
+    dead: int = 0
+    """Numbers that the line of P0 counts at the start, for workers that are gone."""
     redelivered: float = 0.0
     """Share of the messages that are delivered once more after they were done."""
     rate: float | None = None
