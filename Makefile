@@ -124,6 +124,7 @@ PLAY_OPERATORS = PYTHONPATH=src:lab $(BIN)/python -m operators $(if $(SEED),seed
 
 known-bad: .venv/ready  ##lab Count the seeds that catch each wrong algorithm
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
+	@PYTHONPATH=src:lab $(BIN)/python -m operators known-bad
 
 mutants: .venv-mutation/ready  ##lab Change the code a little: a test must fail; an hour
 	rm -rf mutants

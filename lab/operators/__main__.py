@@ -1,14 +1,17 @@
 """`python -m operators`: play histories in which operators seed, import and restore."""
 
 from collections import Counter
+from functools import partial
 from typing import Annotated, Final
 
 import typer
+from rich.table import Table
 
+from operators.known_bad_restores import KNOWN_BAD, first_refutation
 from operators.play import Played, play, world_of
 from operators.restored_history import play_restores
-from simulation.console import compare, console, progress, show, table_of
-from simulation.play import on_all_cores
+from simulation.console import FOUND, compare, console, progress, show, table_of
+from simulation.play import all_cores, on_all_cores
 
 app = typer.Typer(add_completion=False, help=__doc__)
 
@@ -58,6 +61,35 @@ def restores(
             met += chunk
             bars.advance(task, chunk["histories with restores"])
     console.print(table_of(sorted(met.items())))
+
+
+@app.command()
+def known_bad(
+    count: Annotated[
+        int, typer.Argument(help="The number of histories of each, at most.", min=1)
+    ] = 400,
+) -> None:
+    """Play histories until each known-bad restore breaks its promise.
+
+    Status 1: one does not, or at another seed than its table has.
+    """
+    table, wrong = Table("restore", "first seed", "breaks"), list[str]()
+    with all_cores() as pool, progress() as bars:
+        first = partial(_first_refutation, range(1, count + 1))
+        seeds = pool.map(first, range(len(KNOWN_BAD)))
+        for restore, seed in zip(bars.track(KNOWN_BAD), seeds, strict=True):
+            table.add_row(restore.does, str(seed or "none"), restore.breaks.name)
+            if seed != restore.seed:
+                wrong.append(restore.does)
+    console.print(table)
+    for name in wrong:
+        console.print(f"unexpected: {name}", style="red", markup=False)
+    if wrong:
+        raise typer.Exit(FOUND)
+
+
+def _first_refutation(seeds: range, restore: int) -> int:
+    return first_refutation(KNOWN_BAD[restore], seeds)
 
 
 @app.command()

@@ -3,22 +3,25 @@
 import io
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from copy import deepcopy
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from operators.model_services import ModelServices
-from operators.seeded_world import CALLER, PROJECT, SimulatedStack, Wrapper, external
-from simulation.aws.items import Item
+from operators.restored_monitor import RestoreMonitor
+from operators.restored_stack import RestoredStack
+from operators.seeded_world import CALLER, PROJECT, external
+from simulation.aws.items import Address, Item
 from simulation.aws.messages import record_of
 from simulation.aws.tables import KEYS, TICKETS, address_of
 from simulation.checks.violations import Invariant, broken
-from simulation.engine.choices import Choices
-from simulation.world.execution_environment import SETTINGS
+from simulation.engine.choices import Choices, one_of
+from simulation.world.execution_environment import SALT, SETTINGS
 from ticket_numbering.adapters.dynamodb_store import DynamoDBTicketStore
 from ticket_numbering.adapters.sns_publisher import SNSPublisher
 from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
@@ -28,11 +31,13 @@ from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.sqs_record import SQSRecord
 from ticket_numbering.worker.worker import Worker
 from ticketctl.audit.audit import audit_tables
+from ticketctl.audit.heads import KeptHead
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.aws.items import json_values, plain, timestamp_now
+from ticketctl.aws.items import json_values, plain, serialized, timestamp_now
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import find_ticket
+from ticketctl.cli.errors import InputError
 from ticketctl.export.export import Export
 from ticketctl.export.unexplained import Unexplained
 from ticketctl.files.exported import end_line, record_line
@@ -42,27 +47,45 @@ from ticketctl.importing.writing import Import, ends
 from ticketctl.ledger.database import AuditDatabase
 from ticketctl.ledger.findings import Finding
 from ticketctl.ledger.item import MARKS
+from ticketctl.restore import command
 from ticketctl.restore.database import Database
 from ticketctl.restore.deeds import Terms
-from ticketctl.restore.planning import Planner
 from ticketctl.restore.reading import ExportReader, read_tables, saved_file
 from ticketctl.restore.report import commands
 from ticketctl.restore.restoring import Restore
-from ticketctl.restore.verdicts import Verdicts
 from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed
 
 TABLES: Final = (TICKETS, KEYS)
+WRITES: Final = ("put_item", "transact_write_items")
 VERBS: Final = {verb: status for status, verb in MARKS.items()}
 
 Moment = dict[str, list[Item]]
 """What each table has."""
 
 
-class RestoredStack(SimulatedStack):
-    """What a restore needs of a stack, too."""
+class Interrupted:
+    """A restore's client: something happens between two of its calls."""
 
-    region = "eu-west-1"
+    def __init__(self, system: "RestoredSystem") -> None:
+        """Interrupt the restores of a system."""
+        self.system = system
+
+    def __getattr__(self, operation: str) -> Callable[..., Any]:
+        call = getattr(self.system.services.dynamodb, operation)
+
+        def watched(**request: Any) -> Any:
+            self.system.next_call()
+            monitor = self.system.monitor
+            monitor.is_restoring = True
+            try:
+                answer = call(**request)
+            finally:
+                monitor.is_restoring = False
+            self.system.written += operation in WRITES
+            return answer
+
+        return watched
 
 
 @dataclass
@@ -73,26 +96,36 @@ class Ended:
     commands: list[str] = field(default_factory=list)
     is_refused: bool = False
     """Whether it refused to begin, for the worker runs."""
+    is_file_refused: bool = False
+    """Whether it refused the file."""
 
 
 class RestoredSystem:
     """Empty tables, a worker, and an operator; each call happens at once."""
 
-    def __init__(
-        self,
-        choices: Choices,
-        folder: Path,
-        verdicts: Callable[[Terms], Verdicts] = Verdicts,
-        wrapper: Wrapper = lambda client: client,
-    ) -> None:
-        """Begin with empty tables; the other arguments change the restore."""
+    def __init__(self, choices: Choices, folder: Path) -> None:
+        """Begin with empty tables."""
         self.services = ModelServices(choices)
-        self.folder, self.verdicts = folder, verdicts
+        self.folder = folder
+        self.monitor = RestoreMonitor(self.services.tables)
+        self.services.tables.on_decision = self.monitor.decided
         self.stack = RestoredStack(self.services.dynamodb)
-        self.changed = RestoredStack(wrapper(self.services.dynamodb))
+        self.interrupted = RestoredStack(Interrupted(self))
         self.retry = RetryPolicy(sleep=self.services.wait)
-        self.is_running = False
-        """Whether the worker runs during a restore."""
+        self.retention_days = one_of(choices, (0, 60))
+        self.days_ago = 0
+        """How long ago requests are numbered."""
+        self.acts: list[Callable[[], object]] = []
+        """What happens before the next calls of a restore, one at each."""
+        self.written = 0
+        """The count of a restore's writes."""
+        self.said = ""
+        """What a restore said before it began."""
+
+    def next_call(self) -> None:
+        """Let happen what is to happen before a call of a restore."""
+        if self.acts:
+            self.acts.pop(0)()
 
     def moment(self) -> Moment:
         """Return a copy of the tables."""
@@ -110,6 +143,25 @@ class RestoredSystem:
         """Lose an item."""
         self.services.tables.write(address_of(item), None)
 
+    def lose_for_good(self, number: int) -> None:
+        """Lose a ticket, and reserve its number with its hash, as the page says."""
+        fields = {
+            "project_id": PROJECT,
+            "number": number,
+            "status": "reserved",
+            "origin": "external",
+            "reserved_up_to": number,
+            "chain": self.tickets()[number]["chain"],
+        }
+        item = serialized(fields)
+        self.services.tables.write(address_of(item), item)
+
+    def change(self, number: int, key: str) -> None:
+        """Change the text of a ticket, and lose the record of its key."""
+        item = serialized({**self.tickets()[number], "title": "Changed"})
+        self.services.tables.write(address_of(item), item)
+        self.services.tables.write(Address(KEYS, (f"{PROJECT}#{key}",)), None)
+
     def tickets(self) -> dict[int, dict[str, Any]]:
         """Return the items of the project by their numbers."""
         items = map(plain, self.services.tables.items(TICKETS))
@@ -120,14 +172,18 @@ class RestoredSystem:
         items = map(plain, self.services.tables.items(KEYS))
         return {item["idempotency_key"]: int(item["number"]) for item in items}
 
+    def now(self) -> datetime:
+        """Return the worker's time."""
+        return datetime.now(UTC) - timedelta(days=self.days_ago)
+
     def ask(self, key: str) -> int | None:
         """Let the worker number a request; return its number, None if it gets none."""
-        request = CreateTicket(
-            project_id=PROJECT, idempotency_key=key, title=f"Of {key}"
-        )
-        store = DynamoDBTicketStore(self.services.dynamodb, TICKETS, KEYS)
+        title = "past" if key.startswith("import-") else f"Of {key}"
+        request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=title)
+        days = self.retention_days
+        store = DynamoDBTicketStore(self.services.dynamodb, TICKETS, KEYS, days)
         worker = Worker(
-            Allocator(store, 3, 10.0),
+            Allocator(store, 3, 10.0, now=self.now, salt=lambda: SALT),
             SNSPublisher(self.services.sns, "topic"),
             SQSDeadLetters(self.services.sqs, "dead"),
             events=Events(SETTINGS.event_source),
@@ -150,7 +206,7 @@ class RestoredSystem:
 
     def import_(self, *numbers: int) -> None:
         """Import tickets of another system."""
-        target = Import(self.stack, Judge(CALLER), self.retry)
+        target = Import(self.stack, Judge(CALLER, self.retention_days), self.retry)
         tickets = [external("past", number) for number in numbers]
         judged = [*judge_all(self.stack, target.judge, tickets)]
         for project, end in sorted(ends(judged)):
@@ -189,9 +245,13 @@ class RestoredSystem:
 
     def findings(self) -> list[Finding]:
         """Audit the tables."""
-        return audit_tables(self._reader(), AuditPlan()).findings
+        return audit_tables(
+            self._reader(), AuditPlan(retention_days=self.retention_days)
+        ).findings
 
-    def restore(self, path: Path, *, is_part: bool = False) -> Ended:
+    def restore(
+        self, path: Path, *, is_part: bool = False, heads: Sequence[KeptHead] = ()
+    ) -> Ended:
         """Restore a file, and return what it printed."""
         ended, said = Ended(), io.StringIO()
         with (
@@ -199,16 +259,26 @@ class RestoredSystem:
             Database() as database,
             saved_file(str(path)) as (saved, copy),
         ):
-            ExportReader(database, saved).read(copy, is_part=is_part)
+            try:
+                ExportReader(database, saved).read(copy, is_part=is_part)
+            except InputError:
+                ended.is_file_refused = True
+            if ended.is_file_refused or any(command.failing_heads(database, heads)):
+                ended.is_file_refused = True
+                return ended
             read_tables(self._reader(), database, lambda _: None)
-            terms = Terms(CALLER, 0, timestamp_now())
-            stack: Any = self.changed
+            terms = Terms(CALLER, self.retention_days, timestamp_now())
+            stack: Any = self.interrupted
             restore = Restore(stack, database, saved, terms, is_part=is_part)
-            restore.planner = Planner(database, self.verdicts(terms))
+            self.written = 0
             restore.plan()
-            ended.is_refused = self.is_running and bool(restore.hazard)
-            if not (ended.is_refused or restore.is_empty):
-                restore.run()
+            self.said = said.getvalue()
+            try:
+                with restore.stopped():
+                    if not restore.is_empty:
+                        restore.run()
+            except InputError:
+                ended.is_refused = True
             ended.commands = [*commands(restore)]
         ended.refusals = said.getvalue()
         return ended
@@ -243,13 +313,3 @@ def _options(words: list[str]) -> dict[str, str]:
         name.removeprefix("--").replace("-", "_"): words[words.index(name) + 1]
         for name in names
     }
-
-
-def numbers_in(path: Path) -> dict[int, str | None]:
-    """Return the numbers that an export has, with their keys."""
-    hashes: dict[int, str | None] = {}
-    for line in map(json.loads, path.read_text().splitlines()):
-        fields = cast("dict[str, Any]", line.get("record", line))
-        if "number" in fields:
-            hashes[int(fields["number"])] = fields.get("idempotency_key")
-    return hashes

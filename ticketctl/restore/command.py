@@ -46,7 +46,7 @@ def restore_file(
         reader.read(copy, is_part=choices.is_part)
         if not database.projects():
             raise InputError(f"{file}: has nothing to put back")
-        if failing := [*_failing(database, read_heads(heads) if heads else ())]:
+        if failing := [*failing_heads(database, read_heads(heads) if heads else ())]:
             raise InputError(f"{'; '.join(failing[:MOST_PROBLEMS])}{NOTHING}")
         stack = find_stack()
         with spinner("reading") as show:
@@ -64,7 +64,7 @@ def restore_file(
     return Status.PROBLEM if is_left else Status.OK
 
 
-def _failing(database: Database, heads: Iterable[KeptHead]) -> Iterator[str]:
+def failing_heads(database: Database, heads: Iterable[KeptHead]) -> Iterator[str]:
     """Yield how the file differs from heads that were kept outside.
 
     One above the file's last number, or of another project, says nothing.
