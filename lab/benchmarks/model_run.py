@@ -33,7 +33,7 @@ REFILL_SECONDS: Final = 0.02
 SPARE_BATCHES: Final = 10
 
 
-FATAL: Final = (Fault.KILLED_BEFORE, Fault.KILLED_DURING, Fault.KILLED_AFTER)
+FATAL: Final = [fault for fault in Fault if fault.value.kills]
 
 
 class Faults(FaultPlan):

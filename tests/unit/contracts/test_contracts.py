@@ -74,14 +74,13 @@ def model_accepts(message: Any) -> bool:
 
 
 def test_schemas_and_examples_are_those_of_the_models() -> None:
-    """If this fails, run `make contracts`."""
     directory = contracts.DIRECTORY
     paths = *directory.glob("schemas/*.schema.json"), directory / contracts.ASYNCAPI
     checked_in = {
         str(path.relative_to(directory)): path.read_text("utf-8") for path in paths
     }
 
-    assert contracts.documents() == checked_in
+    assert contracts.documents() == checked_in, "run `make contracts`"
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -269,7 +268,9 @@ def check_headers(message: str, found: Mapping[str, Any]) -> None:
         for name, rule in documented["properties"].items()
     }
     Draft202012Validator(documented | {"properties": rules}).validate(found)
-    assert {*documented["required"]} <= {*found} <= {*documented["properties"]}
+    assert {*documented["required"]} <= {*found} <= {*documented["properties"]}, (
+        f"write the headers of {message} in docs/asyncapi.json by hand"
+    )
 
 
 def references(node: Any) -> Iterator[str]:

@@ -423,7 +423,7 @@ class TestReport:
     def test_text_of_each_kind_is_in_a_transcript(self, kind: FindingKind) -> None:
         shown = (FOLDER / "audit.txt").read_text(encoding="utf-8")
 
-        assert f": {kind}: " in shown
+        assert f": {kind}: " in shown, "show it in tests/transcripts/audit.txt"
 
 
 def test_tickets_dated_ahead_of_this_clock_are_named(

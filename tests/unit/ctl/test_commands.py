@@ -111,8 +111,9 @@ def test_help_names_the_page_of_the_release_when_the_wheel_knows_its_host(
 
 
 def test_reference_has_the_help_of_every_command() -> None:
-    """If this fails, run `make contracts`."""
-    assert (ROOT / PAGE).read_text("utf-8") == reference()
+    shown = (ROOT / PAGE).read_text("utf-8")
+
+    assert shown == reference(), "run `make contracts`"
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ NAMES = {
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_page_names_what_an_operator_meets(name: str) -> None:
     """An alarm, an error, a finding, a metric, a word or a field of the log."""
-    assert f"`{name}`" in TEXT
+    assert f"`{name}`" in TEXT, f"name it on one of the pages: {[*PAGES]}"
 
 
 def values(text: str, field: str) -> set[str]:

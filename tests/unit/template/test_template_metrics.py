@@ -114,7 +114,8 @@ class TestMetrics:
             "p99": {SECONDS, IN_LINE, "Duration"},
         }
         alarms = ids_of("AWS::CloudWatch::Alarm", **chosen)
-        assert [alarm for alarm in alarms if f'"${{{alarm}.Arn}}"' not in body] == []
+        absent = [alarm for alarm in alarms if f'"${{{alarm}.Arn}}"' not in body]
+        assert absent == [], "add their ARNs to the dashboard's widget Alarms"
 
 
 ANSWERS: Final = [
@@ -209,9 +210,11 @@ class TestAlarms:
     """An alarm calls a person for failures that the system cannot fix."""
 
     def test_every_cause_has_its_alarm(self) -> None:
-        assert {name: {*watched(name)} for name in ALARMS} == {
-            name: curves for name, (curves, _) in CAUSES.items()
-        }
+        due = {name: curves for name, (curves, _) in CAUSES.items()}
+
+        assert {name: {*watched(name)} for name in ALARMS} == due, (
+            "give each alarm its curves and series in CAUSES, and in PASSING"
+        )
 
     @pytest.mark.parametrize("logical_id", CAUSES)
     def test_alarm_is_on_only_when_its_cause_lasts(self, logical_id: str) -> None:
@@ -326,7 +329,8 @@ class TestAlarms:
         assert where[1] == logical_id
         page = (ROOT / "docs/on-call.md").read_text(encoding="utf-8")
         headings = " ".join(re.findall("^### .*$", page, re.MULTILINE))
-        assert logical_id in re.findall(r"`(\w+)`", headings)
+        named = re.findall(r"`(\w+)`", headings)
+        assert logical_id in named, "give it a heading ### in docs/on-call.md"
 
     @pytest.mark.parametrize(
         "logical_id", ["TransientFailuresAlarm", "AnnouncementsFailedAlarm"]
