@@ -32,6 +32,8 @@ class RestoreMonitor:
     """Whether the write at hand is a restore's."""
     is_whole: bool = False
     """Whether the tables had nothing of the project, so the file vouches for itself."""
+    is_losing: bool = False
+    """Whether the tables lose items meanwhile, as no promise allows."""
     met: Counter[str] = field(default_factory=Counter)
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
@@ -60,7 +62,8 @@ class RestoreMonitor:
         elif before:
             self._see_reserved(number, before, item)
         above = self._then(writes, TICKETS, number + 1)
-        if self.is_restoring and "origin" in before and "origin" not in item:
+        loses_origin = "origin" in before and "origin" not in item
+        if self.is_restoring and loses_origin and not self.is_losing:
             keys = self.tables.partition(TICKETS, item["project_id"], 0.0)
             if not above and keys[-1] > (item["project_id"], number):
                 broken(

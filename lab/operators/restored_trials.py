@@ -89,6 +89,7 @@ class Tried(Judged):
             self.system.acts = [*calls, one_of(self.choices, acts)]
             self.system.restore(file)
             self.system.acts.clear()
+            self.system.monitor.is_losing = False
 
     def _repeat(self) -> None:
         for key in self.numbers:
@@ -96,6 +97,7 @@ class Tried(Judged):
                 self.system.ask(key)
 
     def _lose_more(self) -> None:
+        self.system.monitor.is_losing = True
         self._lose(TABLES, 0.2, is_top=True)
 
     def _try_forged(self, file: Path) -> None:
