@@ -68,7 +68,9 @@ class RestoredHistory(Tried):
         self.findings, self.is_begun = system.findings(), False
         has_lost = any("record" in line for line in lines_of(file))
         self.met["records of lost tickets"] += has_lost
-        is_exact = file == self.exports[-1] and not (later or was_long_ago or has_lost)
+        is_exact = file == self.exports[-1] and not (later or was_long_ago)
+        if has_lost and before:  # A hash without a voucher stays away, and its record.
+            is_exact = False
         self.is_plain = is_exact and not (self.of_exports[file.name] or self.is_changed)
         self.met["exports of all that was there"] += self.is_plain
         self._probe(file)
@@ -175,7 +177,7 @@ class RestoredHistory(Tried):
         """Let the worker number old requests and a new one."""
         self.met["workers meanwhile"] += 1
         old = one_of(self.choices, ["old", *self.numbers])
-        for key in (old, f"new-{self.met.total()}"):
+        for key in (old, f"fresh-{self.met.total()}"):
             number = self.system.ask(key)
             if not number:
                 continue
