@@ -1,13 +1,12 @@
 """`python -m operators`: play histories in which operators seed, import and restore."""
 
 from collections import Counter
-from functools import partial
 from typing import Annotated, Final
 
 import typer
 from rich.table import Table
 
-from operators.known_bad_restores import KNOWN_BAD, first_refutation
+from operators.known_bad_restores import KNOWN_BAD, refuted
 from operators.play import Played, play, world_of
 from operators.restored_history import play_restores
 from simulation.console import FOUND, compare, console, progress, show, table_of
@@ -75,8 +74,8 @@ def known_bad(
     """
     table, wrong = Table("restore", "first seed", "breaks"), list[str]()
     with all_cores() as pool, progress() as bars:
-        first = partial(_first_refutation, range(1, count + 1))
-        seeds = pool.map(first, range(len(KNOWN_BAD)))
+        numbers = range(len(KNOWN_BAD))
+        seeds = pool.map(refuted, numbers, [range(1, count + 1)] * len(numbers))
         for restore, seed in zip(bars.track(KNOWN_BAD), seeds, strict=True):
             table.add_row(restore.does, str(seed or "none"), restore.breaks.name)
             if seed != restore.seed:
@@ -86,10 +85,6 @@ def known_bad(
         console.print(f"unexpected: {name}", style="red", markup=False)
     if wrong:
         raise typer.Exit(FOUND)
-
-
-def _first_refutation(seeds: range, restore: int) -> int:
-    return first_refutation(KNOWN_BAD[restore], seeds)
 
 
 @app.command()

@@ -277,6 +277,11 @@ def first_refutation(restore: KnownBad, seeds: range) -> int:
     return 0
 
 
+def refuted(number: int, seeds: range) -> int:
+    """Return the first seed for one of the table."""
+    return first_refutation(KNOWN_BAD[number], seeds)
+
+
 def _broken(changes: Sequence[Change], seed: int) -> Invariant | None:
     try:
         with changed(changes):
