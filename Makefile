@@ -35,7 +35,7 @@ PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 SAM := PATH="$$PWD/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 .DEFAULT_GOAL := help
-.PHONY: always help run up build invoke package test-sam test-aws test lab prove width simulate known-bad mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel beside release release-versions format contracts requirements pictures setup clean
+.PHONY: always help run up build invoke package test-sam test-aws test lab prove width simulate known-bad branches mutants bench bench-function check lint lint-ruff lint-mypy lint-imports lint-template unit unit-lambda template wheel beside release release-versions format contracts requirements pictures setup clean
 
 help:  ##change Show this list; times are for two idle processors
 	@awk -F ':.*##' '/^[a-z-]+:.*##[a-z]+ / { \
@@ -107,7 +107,7 @@ test: setup  ##start All tests, with the coverage gates; 4 minutes
 
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
-lab: simulate known-bad width mutants  ##lab All long checks; two hours
+lab: simulate known-bad width branches mutants  ##lab All long checks; two hours
 
 prove: .venv-prove/ready  ##lab Prove the promises by induction; seconds
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
@@ -125,6 +125,19 @@ PLAY_OPERATORS = PYTHONPATH=src:lab $(BIN)/python -m operators $(if $(SEED),seed
 known-bad: .venv/ready  ##lab Count the seeds that catch each wrong algorithm
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 	@PYTHONPATH=src:lab $(BIN)/python -m operators known-bad
+
+# In one process each, because a trace sees no other one.
+branches: .venv/ready  ##lab Compare the branches that no history takes with the list
+	@mkdir -p .build
+	$(TRACED) --data-file=.build/histories.coverage --concurrency=thread,greenlet -m tools.branches play
+	$(TRACED) --data-file=.build/tests.coverage -m pytest --quiet $$($(BIN)/python -m tools.branches tests)
+	$(call report_branches,histories)
+	$(call report_branches,tests)
+	$(BIN)/python -m tools.branches compare .build/histories.json .build/tests.json
+
+TRACED = PYTHONPATH=src:lab:. $(BIN)/coverage run
+report_branches = $(BIN)/coverage json --quiet --data-file=.build/$(1).coverage -o .build/$(1).json --include='$(OF_HISTORIES)'
+OF_HISTORIES := src/ticket_numbering/allocation/*,src/ticket_numbering/worker/*,ticketctl/restore/*,ticketctl/importing/*,ticketctl/sequences/*,ticketctl/dead_letters/*
 
 mutants: .venv-mutation/ready  ##lab Change the code a little: a test must fail; an hour
 	rm -rf mutants

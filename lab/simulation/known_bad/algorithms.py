@@ -194,8 +194,6 @@ KNOWN_BAD: Final[Sequence[Algorithm]] = (
 
 RARE: Final = (
     "the chain of a run's first ticket",
-    "a cap is refused on a half-seen block",
-    "a rival comes after the others",
     "a request that DynamoDB refuses lets others pass",
     "a block that DynamoDB refuses fails as a whole",
     "a replay found beside a conflict is not announced",

@@ -208,7 +208,18 @@ def _day_of_rivals(choices: Choices) -> Scenario:
         caps=(None, 1, 2, 3, 5, 8),
     )
     day = _fair(choices, producers)
-    return replace(day, fifo=True, batch_size=FIFO_BATCH)
+    # The first of a key is refused, its rival is not, and another one is behind them.
+    bodies = [
+        body
+        for serial in range(3)
+        for body in (
+            request("P0", f"rival-{serial}", max_number=1),
+            request("P0", f"rival-{serial}", "a rival"),
+            request("P0", f"behind-{serial}"),
+        )
+    ]
+    sendings = [*day.sendings, *(Sending(0.0, body) for body in bodies)]
+    return replace(day, sendings=sendings, fifo=True, batch_size=FIFO_BATCH)
 
 
 def _fair(choices: Choices, producers: Producers, **troubles: Any) -> Scenario:
