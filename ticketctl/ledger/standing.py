@@ -16,13 +16,13 @@ from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.sequence import SequenceCheck, hole
 
 _NOT_FITTING: Final = "its hash does not fit its content and the ticket before it"
-_WORDS: Final = {
+OF_CONTENT: Final = {
     FindingKind.ERASED_WITH_TEXT: "it is erased, and has text: erase it again",
     FindingKind.NOT_VERIFIABLE: "it has what this ticketctl does not know",
     FindingKind.CHAINED_EXTERNAL: _NOT_FITTING,
     FindingKind.CHANGED: _NOT_FITTING,
 }
-"""Why a ticket with such a finding is not believed; of several the first."""
+"""Findings about a ticket's content: why it is not believed; of several the first."""
 
 
 class Neighbours(NamedTuple):
@@ -83,4 +83,4 @@ def problem_of(
 
 def _words(of_ticket: Iterable[FindingKind], *, is_unknown: bool) -> str:
     kinds = {*of_ticket, FindingKind.NOT_VERIFIABLE} if is_unknown else {*of_ticket}
-    return next((words for kind, words in _WORDS.items() if kind in kinds), "")
+    return next((words for kind, words in OF_CONTENT.items() if kind in kinds), "")

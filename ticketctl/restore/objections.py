@@ -15,16 +15,12 @@ from ticketctl.ledger.findings import Finding, FindingKind
 from ticketctl.ledger.item import Item, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings, ranges_of
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
+from ticketctl.ledger.standing import OF_CONTENT
 from ticketctl.restore.database import Database, Slot
 from ticketctl.restore.deeds import Act, Deed, refused
 from ticketctl.restore.verdicts import Verdicts
 
 _HOLES: Final = {FindingKind.GAP, FindingKind.UNFINISHED_SEED}
-_OF_CONTENT: Final = {
-    *(FindingKind.CHANGED, FindingKind.CHAINED_EXTERNAL),
-    *(FindingKind.NOT_VERIFIABLE, FindingKind.ERASED_WITH_TEXT),
-}
-"""Findings about a ticket's content, from which no record is made."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +157,7 @@ def without_doubtful(
     doubts = [
         ends
         for finding in findings
-        if finding.kind in _OF_CONTENT
+        if finding.kind in OF_CONTENT  # No record is made from it.
         for ends in ranges_of(finding)
     ]
     return {
