@@ -60,6 +60,7 @@ def test_branch_has_its_text_when_it_is_not_taken(
     [
         ({BRANCH, "other"}, set(), "no history takes it, and the list lacks it: other"),
         (set(), set(), "a history takes it, or it is gone: a.py"),
+        ({BRANCH}, {"a.py judge: not entered"}, "not taken as the list says"),
         ({BRANCH}, {BRANCH}, "not taken as the list says, by tests/test_a.py::test_"),
     ],
 )
