@@ -184,10 +184,10 @@ template: .venv-sam/ready .venv-scan/ready  ##sam Lint and scan the template and
 wheel:  ##change Build the wheel, install it, import all of it
 	rm -rf .build/wheel build
 	$(PYTHON) -m venv .build/wheel
-	.build/wheel/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir .build/wheel .
-	.build/wheel/bin/pip install --quiet --disable-pip-version-check .build/wheel/*.whl
+	.build/wheel/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir .build/wheel .
+	.build/wheel/bin/python -m pip install --quiet --disable-pip-version-check .build/wheel/*.whl
 	.build/wheel/bin/python -I tools/import_all.py
-	.build/wheel/bin/ticketctl --help > /dev/null
+	.build/wheel/bin/python .build/wheel/bin/ticketctl --help > /dev/null
 
 beside: setup  ##change Let the worker of a RELEASE= number together with this one
 	PYTHONPATH=src $(BIN)/python -m tools.beside "$(RELEASE)"
