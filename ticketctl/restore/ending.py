@@ -90,7 +90,7 @@ def commands_for(stack: Stack, database: Database, outline: Outline) -> Iterator
     yield f"{stack.program} seed {quote(project_id)} --last {last} --yes"
     hashes = {
         record.number: str(record.fields[CHAIN])
-        for record in database.records.there(project_id)
+        for record in database.records.of_project(project_id)
         if first <= record.number <= last and CHAIN in record.fields
     }
     named = max(hashes, default=0)

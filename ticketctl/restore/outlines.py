@@ -47,7 +47,7 @@ class Outline:
     refusal: str = ""
     """Why nothing of the project goes back."""
     hole: tuple[int, int] | None = None
-    """The first numbers above the last one that neither has; nothing goes above."""
+    """The first numbers above the last one that stay away; nothing goes above."""
     end: int = 0
     """The highest number that goes back, if it is above the last one."""
     findings: list[Finding] = field(default_factory=list)
@@ -129,11 +129,16 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
             break
         at, below = number, kind
     outline.end = at if at > last else 0
+    is_refused_at_end = max(at, last) < outline.highest
+    if is_refused_at_end and not (outline.hole or outline.is_whole or outline.other):
+        outline.hole = max(at, last) + 1, outline.highest
 
 
 def waiting(outline: Outline) -> str:
-    """Return why the numbers behind a hole wait."""
+    """Return why the numbers behind a hole wait, or the danger of one at the end."""
     assert outline.hole  # noqa: S101 - Asked for by who has seen it.
     first, last = (ticket_key(outline.project_id, number) for number in outline.hole)
     of, verb = (first, "is") if first == last else (f"{first} to {last}", "are")
+    if outline.hole[1] == outline.highest:
+        return f"{of} {verb} not coming back, and would be given to other requests"
     return f"{of} {verb} missing and not coming back, so the numbers above wait"

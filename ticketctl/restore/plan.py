@@ -89,15 +89,13 @@ class Plan:
         self.sql.execute(query, (WAITS, project_id, number))
 
     def rising(self, project_id: str, last: int) -> Iterator[tuple[int, ItemKind]]:
-        """Yield the numbers above one that go back, with the kinds of the items."""
+        """Yield the numbers above one that go back, with the kinds of the file's items.
+
+        Between two tickets that come back without their hashes a hole is still one.
+        """
         condition = f"number > ? AND {_IS_BACK} ORDER BY number"
-        for number, own, form in self._rows(
-            "number, own, form", condition, project_id, last
-        ):
-            kind = parse(json.loads(own)).kind
-            if form == Form.EXTERNAL and is_given_here(kind):
-                kind = ItemKind.IMPORTED
-            yield number, kind
+        for number, own in self._rows("number, own", condition, project_id, last):
+            yield number, parse(json.loads(own)).kind
 
     def due(self, project_id: str) -> Iterator[tuple[int, Deed]]:
         """Yield what is to be done, in the order of the writes."""

@@ -60,6 +60,10 @@ class Records:
         of = "project_id = ? AND number = ? AND is_own = ?"
         return self._records(of, project_id, number, int(is_own))
 
+    def of_project(self, project_id: str) -> Iterator[KeyRecord]:
+        """Yield the records of a project: the file's, then the tables'."""
+        return self._records("project_id = ? ORDER BY is_own DESC", project_id)
+
     def there(self, project_id: str) -> Iterator[KeyRecord]:
         """Yield the tables' records of a project."""
         return self._records("is_own = 0 AND project_id = ?", project_id)

@@ -172,6 +172,9 @@ class Verdicts:
         is_erased = isinstance(there, Ticket) and there.is_erased
         if isinstance(record, KeyRecord) and record.number == own.number:
             is_erased |= record.is_erased
+        is_erased |= any(
+            kept.is_erased for kept in known.own_records if kept.key == own.key
+        )
         if own.is_erased or not is_erased:
             return self._ticket(known, own)
         return replace(self._ticket(known, self.terms.erased(own)), is_erased=True)
@@ -198,7 +201,9 @@ class Verdicts:
             return deed
         for kept in known.lost_records:
             if kept.key == own.key:
-                return replace(deed, act=Act.PUT, record=kept.fields)
+                is_external = deed.form is Form.EXTERNAL
+                fields = _without_chain(kept) if is_external else kept.fields
+                return replace(deed, act=Act.PUT, record=fields)
         if made := self.record_of(self.terms.formed(deed, own, None)):
             return replace(deed, act=Act.PUT, record=made, is_made=True)
         return deed
@@ -221,8 +226,7 @@ class Verdicts:
             return refused(f"{_UNLIKE}{named}")
         deed = self._formed(known, own, is_recorded=True)
         if deed.form is Form.EXTERNAL:
-            external = {k: v for k, v in record.fields.items() if k != CHAIN}
-            return replace(deed, act=Act.PUT, record=external)
+            return replace(deed, act=Act.PUT, record=_without_chain(record))
         if deed.why or is_older:
             return replace(deed, act=Act.PUT, record=record.erased())
         return replace(deed, act=Act.CHECK)
@@ -302,6 +306,10 @@ def _unlike(finding: Finding) -> Deed:
     if finding.kind is not FindingKind.DIFFERING:
         return NOTHING
     return refused(f"{_UNLIKE}{finding.detail}")
+
+
+def _without_chain(record: KeyRecord) -> dict[str, Any]:
+    return {name: value for name, value in record.fields.items() if name != CHAIN}
 
 
 def _taken(ticket: Ticket, number: int) -> Deed:

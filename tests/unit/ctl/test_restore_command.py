@@ -542,6 +542,23 @@ class TestErased:
 
         assert past.read("PROJ", 1) == before
 
+    def test_text_stays_away_when_the_record_of_the_file_is_erased(
+        self, past: Stage
+    ) -> None:
+        """The export was of a table that went back to before the erasure."""
+        text = past.read("PROJ", 5)
+        past.call("erase", "PROJ-5", "--reason", "asked to")
+        past.write(text)
+        saved(past).write_text(past.call("export").out)
+        past.lose("PROJ", 5)
+        past.lose("PROJ", "key-5")
+
+        ended = restore(past)
+
+        assert ended.status == Status.OK, ended.err
+        assert past.tickets()[5]["status"] == "erased"
+        assert send(past, 5) == {5: 5}
+
     def test_record_keeps_its_end_when_its_erased_ticket_comes_back(
         self, past: Stage
     ) -> None:
@@ -705,6 +722,48 @@ class TestEnds:
         assert stage.records() == before
         assert stage.tickets()[6]["chain"] == before["key-6"]["chain"]
         assert not audited(stage).findings
+
+    def test_hole_is_named_when_the_tickets_around_it_come_back_without_hashes(
+        self, stage: Stage
+    ) -> None:
+        """And its commands keep the hash of a record that the file alone has."""
+        number(stage, *range(1, 10))
+        stage.lose("PROJ", 7)
+        saved(stage).write_text(stage.call("export").out)
+        for lost in range(5, 10):
+            stage.lose("PROJ", lost)
+            stage.lose("PROJ", f"key-{lost}")
+        stage.controls.mapping = "Disabled"
+
+        ended = restore(stage)
+        assert "PROJ-7 to PROJ-8 are missing and not coming back" in ended.err
+        assert max(stage.tickets()) == 6
+        run_printed(stage, ended.out)
+        again = restore(stage)
+
+        assert again.status == Status.OK, again.err
+        stage.controls.mapping = "Enabled"
+        expected = {lost: lost for lost in range(1, 11)}
+        assert send(stage, *expected) == expected
+
+    def test_refused_number_at_the_end_is_given_to_no_other_request(
+        self, stage: Stage
+    ) -> None:
+        number(stage, *range(1, 7))
+        stage.lose("PROJ", 5)
+        stage.lose("PROJ", "key-5")
+        saved(stage).write_text(stage.call("export").out)
+        for lost in (4, 6):
+            stage.lose("PROJ", lost)
+            stage.lose("PROJ", f"key-{lost}")
+        stage.controls.mapping = "Disabled"
+
+        ended = restore(stage)
+        assert "PROJ-5 to PROJ-6 are not coming back" in ended.err
+        run_printed(stage, ended.out)
+
+        stage.controls.mapping = "Enabled"
+        assert send(stage, 7, 4) == {7: 7, 4: 4}
 
 
 def counted(one: dict[str, Any], items: int) -> dict[str, Any]:
