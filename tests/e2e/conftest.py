@@ -72,11 +72,11 @@ def wait_until(
         TimeoutError: There was nothing for too long.
     """
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (value := condition()):
         if time.monotonic() > deadline:
             raise TimeoutError(f"nothing after {seconds} s: {why()}")
         time.sleep(0.05)
-    return found
+    return value
 
 
 @contextmanager
@@ -173,13 +173,13 @@ class System:
         return audit_checked(TableReader.of(self.stack), AuditPlan()).projects
 
     def audit(self, project_id: str) -> ProjectAudit:
-        found = (audit for audit in self.audits() if audit.project_id == project_id)
-        return next(found, ProjectAudit(project_id))
+        audits = (audit for audit in self.audits() if audit.project_id == project_id)
+        return next(audits, ProjectAudit(project_id))
 
     def announcements(self) -> Announcements:
         announcements = Announcements()
-        for found in filter(None, map(read_announcement, self.announced)):
-            announcements.add(found)
+        for announcement in filter(None, map(read_announcement, self.announced)):
+            announcements.add(announcement)
         return announcements
 
     def observed(self) -> Observed:

@@ -136,10 +136,10 @@ class TestConflicts:
         seen = stage.reads(25)
 
         def read() -> None:
-            found = stage.inside.dynamodb.transact_get_items(
+            answer = stage.inside.dynamodb.transact_get_items(
                 TransactItems=[{"Get": item}]
             )
-            assert found["Responses"][0]["Item"]["id"] == {"S": "a"}
+            assert answer["Responses"][0]["Item"]["id"] == {"S": "a"}
 
         outcomes = stage.play((0, stage.writing(TICKET, KEY)), (25, read), (35, read))
 
@@ -377,7 +377,7 @@ class TestPartialFailures:
 
         answer = batch_get(backend, names)
 
-        found, left = answer["Responses"]["keys"], answer["UnprocessedKeys"]["keys"]
+        items, left = answer["Responses"]["keys"], answer["UnprocessedKeys"]["keys"]
         assert left["ConsistentRead"]
-        assert sorted(key["id"]["S"] for key in [*found, *left["Keys"]]) == names
+        assert sorted(key["id"]["S"] for key in [*items, *left["Keys"]]) == names
         assert left["Keys"]

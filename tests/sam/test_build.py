@@ -45,10 +45,10 @@ def binaries(directory: Path) -> dict[str, int]:
 
 def check_binaries(artifact: Path, processor: str) -> None:
     """Check that the binaries are the runtime's and this processor's."""
-    found = binaries(artifact)
+    machines = binaries(artifact)
 
-    assert set(found.values()) == {MACHINES[processor]}
-    assert all(name.endswith(SUFFIXES[processor]) for name in found)
+    assert set(machines.values()) == {MACHINES[processor]}
+    assert all(name.endswith(SUFFIXES[processor]) for name in machines)
 
 
 def check_size(artifact: Path) -> None:
@@ -110,7 +110,7 @@ def test_artifact_is_small_and_without_what_only_a_developer_needs(
 
     check_size(artifact)
     check_binaries(artifact, architecture())
-    found = [path for path in artifact.rglob("*") if unwanted.fullmatch(path.name)]
+    paths = [path for path in artifact.rglob("*") if unwanted.fullmatch(path.name)]
     # Example values, a documented module of that package.
-    assert {path.name for path in found} <= {"test_cases.py"}
+    assert {path.name for path in paths} <= {"test_cases.py"}
     assert {path.name for path in data.iterdir() if path.is_dir()} == SERVICES

@@ -89,9 +89,9 @@ class Account:
 
     def stack(self) -> LocalStack:
         answer = self.clients.client("cloudformation").describe_stacks(StackName=STACK)
-        [found] = answer["Stacks"]
+        [stack] = answer["Stacks"]
         outputs = {
-            output["OutputKey"]: output["OutputValue"] for output in found["Outputs"]
+            output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]
         }
         return LocalStack(self.emulator, self.clients, outputs)
 

@@ -54,8 +54,8 @@ class TestContention:
         write_units: float,
     ) -> None:
         """With few attempts in vain, and without a message that starves."""
-        found = play(contender, workload, MEASURED, seed=1)
+        figures = play(contender, workload, MEASURED, seed=1)
 
-        assert tickets_a_second <= found.tickets_a_second <= 1.05 * found.bound
-        assert found.write_units <= write_units
-        assert (found.starved, found.duplicates) == (0, 0)
+        assert tickets_a_second <= figures.tickets_a_second <= 1.05 * figures.bound
+        assert figures.write_units <= write_units
+        assert (figures.starved, figures.duplicates) == (0, 0)

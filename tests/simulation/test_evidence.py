@@ -37,10 +37,10 @@ def test_verifier_finds_only_dates_too_far_apart_and_what_a_later_release_adds()
         world = make(random_scenario(choices), choices)
         world.run()
 
-        found: list[str] = []
+        problems: list[str] = []
         later: list[str] = []
         for project, items in by_project(world).items():
-            found += verify(items)
+            problems += verify(items)
             tickets = [item for item in items if "chain" in item]
             chained += len(tickets)
             later += [
@@ -48,7 +48,7 @@ def test_verifier_finds_only_dates_too_far_apart_and_what_a_later_release_adds()
                 for ticket in tickets
                 if FOREIGN in ticket
             ]
-        dates = [finding for finding in found if finding.endswith(DATED_BEFORE)]
-        others = sorted(finding for finding in found if finding not in dates)
+        dates = [problem for problem in problems if problem.endswith(DATED_BEFORE)]
+        others = sorted(problem for problem in problems if problem not in dates)
         assert (others, len(dates)) == (sorted(later), world.chains.dates_back)
     assert chained > HISTORIES

@@ -356,20 +356,20 @@ def following(hours_back: int = 0, chain: str = HEAD.last.chain) -> Sequence[Ite
 
 def chains(hours_apart: int = 0) -> Chains:
     """Return the checks after the head was decided, by clocks that differ."""
-    found = Chains(Harness().monitor, timedelta(hours=hours_apart))
-    found.decided(by_address(block_items(HEAD)))
-    return found
+    checks = Chains(Harness().monitor, timedelta(hours=hours_apart))
+    checks.decided(by_address(block_items(HEAD)))
+    return checks
 
 
 class TestChains:
     """A ticket covers the one before it, and has a date of the documented form."""
 
     def test_date_may_run_back_when_clocks_differ_by_more_than_a_day(self) -> None:
-        found = chains(hours_apart=26)
+        checks = chains(hours_apart=26)
 
-        found.decided(by_address(following(hours_back=25)))
+        checks.decided(by_address(following(hours_back=25)))
 
-        assert found.dates_back == 1
+        assert checks.dates_back == 1
 
     @pytest.mark.parametrize(
         ("hours_back", "hours_apart"), [(23, 26), (25, 0), (25, 24), (23, 0)]

@@ -26,7 +26,9 @@ def reader_of(stage: Stage | Steps, *pace: Any) -> TableReader:
     return TableReader(stage.services.dynamodb, "tickets", "keys", *pace)
 
 
-def found(stage: Stage | Steps, *projects: str, **plan: Any) -> list[tuple[Any, ...]]:
+def findings_of(
+    stage: Stage | Steps, *projects: str, **plan: Any
+) -> list[tuple[Any, ...]]:
     """Return the kinds and the numbers of an audit's findings."""
     findings = audited(stage, *projects, **plan).findings
     return [(finding.kind, *finding.numbers) for finding in findings]

@@ -7,12 +7,12 @@ class ClearedMeanwhile(dict[str, Any]):
     """Another thread clears it after each look."""
 
     def __contains__(self, key: object) -> bool:
-        found = super().__contains__(key)
+        is_there = super().__contains__(key)
         self.clear()
-        return found
+        return is_there
 
     def get(self, key: str, default: Any = None) -> Any:
         """Look, and be cleared."""
-        found = super().get(key, default)
+        value = super().get(key, default)
         self.clear()
-        return found
+        return value

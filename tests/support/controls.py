@@ -208,10 +208,10 @@ class Controls:
         def describe_continuous_backups(TableName: str) -> Any:  # noqa: N803
             is_on = noted("DescribeContinuousBackups", f"{TableName} backups")
             status = "ENABLED" if is_on else "DISABLED"
-            found = {"PointInTimeRecoveryStatus": status}
+            recovery = {"PointInTimeRecoveryStatus": status}
             return {
                 "ContinuousBackupsDescription": {
-                    "PointInTimeRecoveryDescription": found
+                    "PointInTimeRecoveryDescription": recovery
                 }
             }
 

@@ -146,8 +146,8 @@ class FakeTicketStore:
     ) -> dict[RequestKey, Assignment | DamagedKeyRecordError]:
         """Read the records of keys; see `TicketStore`."""
         self._read("read_keys")
-        found = {key: self._recorded(key) for key in keys}
-        return {key: answer for key, answer in found.items() if answer is not None}
+        records = {key: self._recorded(key) for key in keys}
+        return {key: answer for key, answer in records.items() if answer is not None}
 
     def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]

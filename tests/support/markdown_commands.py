@@ -35,8 +35,8 @@ class Shown:
 
 def pages() -> list[Path]:
     """Return every page that people read, except the changelog."""
-    found = {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")}
-    return sorted(found - {ROOT / "CHANGELOG.md"})
+    pages = {*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")}
+    return sorted(pages - {ROOT / "CHANGELOG.md"})
 
 
 @cache
@@ -98,12 +98,12 @@ def calls(code: str) -> list[list[str]]:
     lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t"
     lexer.whitespace_split = True
-    found = []
+    shown = []
     with suppress(ValueError):  # Code of another language, with a quotation mark in it.
         for is_separator, words in groupby(
-            lexer, lambda one: bool(_SEPARATOR.fullmatch(one))
+            lexer, lambda word: bool(_SEPARATOR.fullmatch(word))
         ):
             call = [*dropwhile(re.compile(r"\w+=").match, words)]
             if call and not is_separator:
-                found.append(call)
-    return found
+                shown.append(call)
+    return shown

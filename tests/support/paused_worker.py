@@ -15,8 +15,8 @@ _PATIENCE_SECONDS: Final = 300
 def paused_worker(stack: StackAccess) -> Iterator[None]:
     """Leave messages on the queue."""
     api, queue = stack.client("lambda"), stack.outputs["CreateTicketQueueArn"]
-    found = api.list_event_source_mappings(EventSourceArn=queue)
-    [mapping] = found["EventSourceMappings"]
+    mappings = api.list_event_source_mappings(EventSourceArn=queue)
+    [mapping] = mappings["EventSourceMappings"]
     _switch(api, mapping["UUID"], "Disabled")
     try:
         yield

@@ -100,8 +100,8 @@ class Steps:
                     members["AlarmActions"] = []
                 case _:
                     members["StateReason"] = _unescaped(word)
-        found = None if state == "MISSING" else alarm(state, **members)
-        self._controls.alarms[name] = found
+        described = None if state == "MISSING" else alarm(state, **members)
+        self._controls.alarms[name] = described
 
     def removed(self, name: str) -> None:
         """Let an update have removed an alarm from the stack."""
@@ -172,8 +172,8 @@ class Steps:
 
         They are members of `Fault`; `-` is none.
         """
-        found = [None if name == "-" else Fault[name] for name in faults]
-        self.stage.faults.setdefault(operation, []).extend(found)
+        members = [None if name == "-" else Fault[name] for name in faults]
+        self.stage.faults.setdefault(operation, []).extend(members)
 
     def interrupts(self, operation: str, after: str = "0") -> None:
         """Let a person press Ctrl-C at a call of an operation, after some others."""
@@ -286,7 +286,9 @@ class Steps:
     def tickets(self) -> Iterator[str]:
         """Show the tickets' items by number, for an import writes several at a time."""
         items = map(plain, self.services.tables.items("tickets"))
-        for item in sorted(items, key=lambda one: (one["project_id"], one["number"])):
+        for item in sorted(
+            items, key=lambda item: (item["project_id"], item["number"])
+        ):
             yield json.dumps(item, default=str, sort_keys=True)
 
     def published(self) -> Iterator[str]:
@@ -316,4 +318,4 @@ def _values(fields: Sequence[str]) -> dict[str, Any]:
 
 
 def _unescaped(text: str) -> str:
-    return re.sub(r"\\x(..)", lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"\\x(..)", lambda match: chr(int(match[1], 16)), text)

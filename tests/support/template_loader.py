@@ -45,8 +45,8 @@ def source() -> Json:
 
 
 def parameters() -> Json:
-    found: Json = source()["Parameters"]
-    return found
+    declared: Json = source()["Parameters"]
+    return declared
 
 
 def others() -> dict[str, str]:
@@ -124,13 +124,13 @@ def listed(part: str | list[str]) -> list[str]:
 
 
 def properties(logical_id: str, **chosen: str) -> Json:
-    found: Json = deployed(**chosen)[logical_id]["Properties"]
-    return found
+    described: Json = deployed(**chosen)[logical_id]["Properties"]
+    return described
 
 
 def ids_of(resource_type: str, **chosen: str) -> list[str]:
     resources = deployed(**chosen).items()
-    return [name for name, found in resources if found["Type"] == resource_type]
+    return [name for name, resource in resources if resource["Type"] == resource_type]
 
 
 def the_only(resource_type: str, **chosen: str) -> Json:
@@ -216,4 +216,4 @@ def _applied(members: Json) -> Any:
 
 
 def _substituted(text: str, values: Mapping[str, Any]) -> str:
-    return re.sub(r"\$\{([^}]+)\}", lambda found: values.get(found[1], found[0]), text)
+    return re.sub(r"\$\{([^}]+)\}", lambda match: values.get(match[1], match[0]), text)

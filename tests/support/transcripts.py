@@ -160,7 +160,7 @@ def rows(text: str) -> list[tuple[bool, str]]:
 
 def normal(text: str) -> str:
     """Return a text without what differs each time, and without trailing blanks."""
-    text = _SALTED.sub(lambda found: "x" * len(found[0]), text)
+    text = _SALTED.sub(lambda match: "x" * len(match[0]), text)
     text = _VARYING.sub(_crossed, _TIME.sub(_recent_crossed, text))
     spelled = (
         character if character.isprintable() else f"<U+{ord(character):04X}>"
@@ -169,13 +169,13 @@ def normal(text: str) -> str:
     return "".join(spelled).rstrip()
 
 
-def _crossed(found: re.Match[str]) -> str:
-    return re.sub(r"[^-:.TZ]", "x", found[0])
+def _crossed(match: re.Match[str]) -> str:
+    return re.sub(r"[^-:.TZ]", "x", match[0])
 
 
-def _recent_crossed(found: re.Match[str]) -> str:
-    past = datetime.now(UTC) - datetime.fromisoformat(found[1]).replace(tzinfo=UTC)
-    return _crossed(found) if abs(past) < _RECENT else found[0]
+def _recent_crossed(match: re.Match[str]) -> str:
+    past = datetime.now(UTC) - datetime.fromisoformat(match[1]).replace(tzinfo=UTC)
+    return _crossed(match) if abs(past) < _RECENT else match[0]
 
 
 class Shell:

@@ -24,7 +24,7 @@ def test_audit_names_each_finding_when_restored_tables_lack_items(
     text, document = ctl("audit", *options), ctl("audit", *options, "--json")
 
     assert (text.status, document.status) == (1, 1)
-    found = document.json["findings"]
-    kinds = [(finding["project_id"], finding["kind"]) for finding in found]
+    findings = document.json["findings"]
+    kinds = [(finding["project_id"], finding["kind"]) for finding in findings]
     assert kinds == [(project, "gap"), (f"{project}-B", "key-without-ticket")]
-    assert all(finding["message"] in text.out for finding in found)
+    assert all(finding["message"] in text.out for finding in findings)

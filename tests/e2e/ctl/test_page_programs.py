@@ -36,8 +36,8 @@ def queue_url(system: System) -> Iterator[str]:
     )
 
     def outputs() -> dict[str, Any]:
-        [found] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
-        listed = found.get("Outputs", [])
+        [stack] = cloudformation.describe_stacks(StackName=STACK)["Stacks"]
+        listed = stack.get("Outputs", [])
         return {output["OutputKey"]: output["OutputValue"] for output in listed}
 
     yield wait_until(outputs)["QueueUrl"]

@@ -25,11 +25,11 @@ def test_ticket_is_shown_listed_and_found_as_the_producer_sent_it(
 
     shown = ctl("show", f"{project}-1", "--json")
     listed = ctl("list", project, "--json")
-    found = ctl("find", project, "form-1", "--json")
+    looked_up = ctl("find", project, "form-1", "--json")
     missing = ctl("show", f"{project}-2")
 
     assert {name: shown.json[name] for name in fields} == fields
     assert listed.json_lines == [shown.json]
-    assert found.json["ticket"] == shown.json
-    assert found.json["record"]["number"] == 1
+    assert looked_up.json["ticket"] == shown.json
+    assert looked_up.json["record"]["number"] == 1
     assert (missing.status, missing.out) == (1, "")

@@ -23,13 +23,13 @@ def test_status_counts_messages_and_leaves_out_what_an_emulator_lacks(
         DelaySeconds=900,
     )
 
-    found = ctl("status", "--json").json
+    status = ctl("status", "--json").json
     text = ctl("status", "--check")
     system.stack.client("sqs").purge_queue(QueueUrl=queue_url)
 
-    assert found["queue"] == {"waiting": 0, "delayed": 1, "in_flight": 0}
-    assert found["alarms"] == []
-    [mapping], [alias] = found["mappings"], found["aliases"]
+    assert status["queue"] == {"waiting": 0, "delayed": 1, "in_flight": 0}
+    assert status["alarms"] == []
+    [mapping], [alias] = status["mappings"], status["aliases"]
     assert mapping == {
         "state": "Enabled",
         "function_arn": alias["arn"],

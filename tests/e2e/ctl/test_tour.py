@@ -82,8 +82,8 @@ def said(command: str, directory: Path, status: int = 0) -> str:
 
 def dead_letters(directory: Path) -> list[dict[str, str]]:
     out = said("ticketctl dead-letters list --json 2> /dev/null", directory)
-    found: list[dict[str, str]] = json.loads(out)["dead_letters"]
-    return found
+    dead_letters: list[dict[str, str]] = json.loads(out)["dead_letters"]
+    return dead_letters
 
 
 def test_tour_ends_with_a_clean_audit(printed: Path, tmp_path: Path) -> None:

@@ -19,16 +19,16 @@ def test_verify_is_clean_and_removes_its_own_dead_letters_alone(
     ended = ctl("verify", "--yes", "--count", "25", "--json")
 
     assert ended.status == 0, ended.out
-    found = ended.json
+    report = ended.json
     # The probe may be repeated.
-    assert found["announced"] == 25
-    assert found["announced_again"] >= 2
-    assert len(found["dead_letters"]) == 6
-    assert len(found["refusals"]) == 4
-    assert found["tickets_left_behind"] == {found["project_id"]: 25}
-    assert found["seconds_to_announced"]["p99"] > 0
+    assert report["announced"] == 25
+    assert report["announced_again"] >= 2
+    assert len(report["dead_letters"]) == 6
+    assert len(report["refusals"]) == 4
+    assert report["tickets_left_behind"] == {report["project_id"]: 25}
+    assert report["seconds_to_announced"]["p99"] > 0
     assert sqs.list_queues()["QueueUrls"] == before
     system.wait_for(lambda: system.dead_letters)
     bodies = [letter.body for letter in system.dead_letters]
     assert "another's" in bodies
-    assert not any(found["project_id"] in body for body in bodies)
+    assert not any(report["project_id"] in body for body in bodies)

@@ -25,7 +25,7 @@ def temporary(stack: LocalStack) -> set[str]:
     queues = stack.client("sqs").list_queues(QueueNamePrefix=start)
     subscribed = stack.client("sns").list_subscriptions()["Subscriptions"]
     names = {url.rpartition("/")[2] for url in queues.get("QueueUrls", [])}
-    names |= {found["Endpoint"].rpartition(":")[2] for found in subscribed}
+    names |= {topic["Endpoint"].rpartition(":")[2] for topic in subscribed}
     return {name for name in names if name.startswith(start)}
 
 

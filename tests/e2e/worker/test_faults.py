@@ -159,8 +159,8 @@ class Run:
             if line["outcome"] == Poison.outcome
             and line["receive_count"] > ANNOUNCED_DELIVERIES
         }
-        found, letters = self.system.observed(), self.system.dead_letters
-        return replace(found, dead_letters=letters, given_up=given_up)
+        observed, letters = self.system.observed(), self.system.dead_letters
+        return replace(observed, dead_letters=letters, given_up=given_up)
 
     @cached_property
     def outcomes(self) -> list[dict[str, Any]]:

@@ -103,10 +103,10 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
 @pytest.fixture(scope="module")
 def role(deployed: LocalStack) -> Iterator[Caller]:
     """Make calls with the rights of the worker."""
-    [found] = deployed.client("iam").list_roles()["Roles"]
+    [role] = deployed.client("iam").list_roles()["Roles"]
     # The emulator lets the owner stand in for Lambda; AWS does not.
     session = deployed.client("sts").assume_role(
-        RoleArn=found["Arn"], RoleSessionName="test"
+        RoleArn=role["Arn"], RoleSessionName="test"
     )["Credentials"]
     credentials = Credentials(
         session["AccessKeyId"], session["SecretAccessKey"], session["SessionToken"]

@@ -41,12 +41,12 @@ class TestContenders:
     def test_requests_and_units_are_those_of_the_source_when_there_is_no_contention(
         self, contender: str
     ) -> None:
-        found = played(contender, replace(CALM, rate=5.0))
+        figures = played(contender, replace(CALM, rate=5.0))
 
-        assert (found.requests, found.write_units) == pytest.approx(
+        assert (figures.requests, figures.write_units) == pytest.approx(
             COSTS[contender], rel=0.1
         )
-        assert (found.attempts, found.duplicates) == (1.0, 0)
+        assert (figures.attempts, figures.duplicates) == (1.0, 0)
 
     def test_request_has_a_second_number_when_keys_are_not_kept(
         self, contender: str

@@ -20,18 +20,18 @@ def figures(**members: float) -> Figures:
 
 def test_losses_are_summed_when_runs_are_combined() -> None:
     """A mean would hide the one run that lost something."""
-    found = mean_of([figures(attempts=1.0), figures(attempts=2.0, starved=10)])
+    mean = mean_of([figures(attempts=1.0), figures(attempts=2.0, starved=10)])
 
-    assert (found.attempts, found.starved) == (1.5, 10)
+    assert (mean.attempts, mean.starved) == (1.5, 10)
 
 
 def test_million_tickets_cost_what_the_price_list_says() -> None:
     """By hand, from AWS's pricing pages."""
-    found = figures(
+    month = figures(
         publishes=0.1, write_units=4.0, read_units=0.1, batches=0.1, batch_seconds=0.04
     )
 
-    assert dollars(found)[SUM] == pytest.approx(3.59, abs=0.01)
+    assert dollars(month)[SUM] == pytest.approx(3.59, abs=0.01)
 
 
 def test_month_has_the_alarms_and_metrics_of_the_stack() -> None:

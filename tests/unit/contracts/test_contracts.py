@@ -231,8 +231,8 @@ def test_dead_letter_of_each_poison_error_has_the_documented_headers() -> None:
 
     for entry in sqs.entries:
         attributes = entry["MessageAttributes"].items()
-        found = {name: attribute["StringValue"] for name, attribute in attributes}
-        check_headers("PoisonMessage", found)
+        headers = {name: attribute["StringValue"] for name, attribute in attributes}
+        check_headers("PoisonMessage", headers)
     documented = MESSAGES["PoisonMessage"]["headers"]["properties"]["ErrorType"]
     assert {*documented["enum"]} == {kind.__name__ for kind in kinds}
 
@@ -261,14 +261,14 @@ def test_example_of_a_dead_letter_is_refused_for_its_reason() -> None:
     assert example["headers"]["ErrorReason"] == refused.value.reason
 
 
-def check_headers(message: str, found: Mapping[str, Any]) -> None:
+def check_headers(message: str, headers: Mapping[str, Any]) -> None:
     documented = MESSAGES[message]["headers"]
     rules = {
         name: resolve(rule["$ref"]) if "$ref" in rule else rule
         for name, rule in documented["properties"].items()
     }
-    Draft202012Validator(documented | {"properties": rules}).validate(found)
-    assert {*documented["required"]} <= {*found} <= {*documented["properties"]}, (
+    Draft202012Validator(documented | {"properties": rules}).validate(headers)
+    assert {*documented["required"]} <= {*headers} <= {*documented["properties"]}, (
         f"write the headers of {message} in docs/asyncapi.json by hand"
     )
 

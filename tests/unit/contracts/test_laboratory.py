@@ -70,14 +70,14 @@ SEVERAL_BODIES = [
 def check(body: str) -> None:
     """Check that both accept or refuse a body, under the same key, and why."""
     assert requests.key_of(body) == CreateTicket.key_of(body)
-    found, request = requests.parse(body), judged(body)
+    parsed, request = requests.parse(body), judged(body)
     if isinstance(request, CreateTicket):
-        assert found
-        assert found.id == request.key
-        assert found.cap == (request.max_number or inf)
+        assert parsed
+        assert parsed.id == request.key
+        assert parsed.cap == (request.max_number or inf)
         assert requests.fault_of(body) is None
     else:
-        assert found is None
+        assert parsed is None
         assert requests.fault_of(body) == request
 
 

@@ -46,14 +46,14 @@ def test_format_has_a_pattern_beside_it_when_a_field_has_one(name: str) -> None:
 
 def test_pages_have_what_is_made_from_their_sources_between_markers() -> None:
     """If this fails, run `make contracts`; where a marker is damaged, mend it."""
-    found = pages.pages()
+    texts = pages.pages()
 
-    for path, text in found.items():
+    for path, text in texts.items():
         assert text == (pages.ROOT / path).read_text("utf-8"), path
         kinds = ("generated", "transcript")
         starts = [text.count(f"<!-- {kind}: ") for kind in kinds]
         assert starts == [text.count(f"<!-- /{kind} -->") for kind in kinds], path
-    assert all(f"generated: {name} " in str(found) for name in pages.PARTS)
+    assert all(f"generated: {name} " in str(texts) for name in pages.PARTS)
 
 
 def option_of(name: str) -> tuple[OptionInfo, Any, type]:

@@ -63,15 +63,15 @@ def narrower(now: Schema, before: Schema) -> list[str]:
 
 
 def _narrower(now: Schema, before: Schema) -> list[str]:
-    found: list[str] = []
+    rules: list[str] = []
     for rule in sorted(now.keys() - WORDS):
         if rule not in before:
-            found.append(rule)
+            rules.append(rule)
         elif isinstance(now[rule], Mapping):
-            found += [f"{rule}.{inner}" for inner in narrower(now[rule], before[rule])]
+            rules += [f"{rule}.{inner}" for inner in narrower(now[rule], before[rule])]
         elif not WIDER.get(rule, same)(now[rule], before[rule]):
-            found.append(rule)
-    return found
+            rules.append(rule)
+    return rules
 
 
 def published(event: Any) -> Any:
@@ -226,6 +226,6 @@ class TestComparison:
     def test_rule_is_named_when_it_may_refuse_what_was_allowed(
         self, now: Schema, before: Schema, rules: list[str] | None
     ) -> None:
-        found = narrower(now, before)
+        named = narrower(now, before)
 
-        assert found if rules is None else found == rules
+        assert named if rules is None else named == rules

@@ -117,9 +117,9 @@ class TestRange:
 
         repeat = Reannouncement(stage, "PROJ", 1, last, sleep=settle)
 
-        found = [ticket.number for ticket, _ in repeat.tickets()]
+        numbers = [ticket.number for ticket, _ in repeat.tickets()]
 
-        assert found == [*range(1, last + 1)]
+        assert numbers == [*range(1, last + 1)]
         assert pauses == [SETTLING_SECONDS]
         assert not repeat.problems
 
@@ -140,10 +140,10 @@ class TestRange:
         stage.put(1, 2)
         stage.write(ticket_item("PROJ", "1.5", "another key"))
 
-        around = [found for _, found in around_each(stage, "PROJ", [1, 2])]
+        around = [items for _, items in around_each(stage, "PROJ", [1, 2])]
 
         numbers = [
-            [item and item.fields["number"] for item in found] for found in around
+            [item and item.fields["number"] for item in items] for items in around
         ]
         assert numbers == [[None, 1, 2], [1, 2, None]]
 

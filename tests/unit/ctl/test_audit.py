@@ -15,7 +15,7 @@ from tests.support.audits import (
     BOTH_WAYS,
     MISSING,
     audited,
-    found,
+    findings_of,
     numbers_of,
     only,
     reader_of,
@@ -66,7 +66,7 @@ class TestSequences:
     ) -> None:
         steps.put(*items)
 
-        assert found(steps) == expected
+        assert findings_of(steps) == expected
 
     @pytest.mark.parametrize(
         ("imported", "expected"),
@@ -216,7 +216,7 @@ class TestMalformedItems:
         """It is no number of the audit's database either."""
         steps.put(*sequence("A", 1), key_item("A", "9" * 30, "lone"))
 
-        assert found(steps) == [(FindingKind.MALFORMED,)]
+        assert findings_of(steps) == [(FindingKind.MALFORMED,)]
 
     def test_record_is_compared_when_one_before_it_is_malformed(
         self, steps: Steps
@@ -225,7 +225,7 @@ class TestMalformedItems:
         steps.put(*sequence("A", 1), key_item("A", 3, "key-3"))
         steps.put(key_item("A", 2, "key-2", fingerprint=""))
 
-        kinds = {kind for kind, *_ in found(steps)}
+        kinds = {kind for kind, *_ in findings_of(steps)}
         assert kinds == {FindingKind.MALFORMED, FindingKind.KEY_WITHOUT_TICKET}
 
     def test_malformed_ticket_is_not_missing_when_its_number_can_be_read(

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.audits import BOTH_WAYS, audited, disorder, found, only
+from tests.support.audits import BOTH_WAYS, audited, disorder, findings_of, only
 from tests.support.builders import block_of, create_ticket, create_tickets
 from tests.support.cases import cases, plain_id
 from tests.support.evidence import erase, run_verifier, verifier
@@ -149,7 +149,7 @@ class TestRuns:
             steps.ticket("A", f"k-{number}")
         steps.services.dynamodb.page = page
 
-        assert not found(steps, *projects)
+        assert not findings_of(steps, *projects)
 
     @pytest.mark.parametrize(
         ("projects", "since"),
@@ -168,7 +168,7 @@ class TestRuns:
         steps.numbers("A", 6)
         tamper(steps)
 
-        assert found(steps, *projects, since=since) == expected
+        assert findings_of(steps, *projects, since=since) == expected
 
     def test_many_changed_texts_are_one_finding_and_no_wrong_pair_of_tables(
         self, steps: Steps
@@ -177,7 +177,7 @@ class TestRuns:
         retitle(steps, *range(1, 10_051))
         steps.services.dynamodb.page = 100_000
 
-        assert found(steps) == [(FindingKind.CHANGED, 1, 10_050)]
+        assert findings_of(steps) == [(FindingKind.CHANGED, 1, 10_050)]
 
     def test_chain_is_followed_when_a_scan_has_another_order(
         self, steps: Steps
@@ -213,7 +213,7 @@ class TestFalseAlarms:
             (FindingKind.CHANGED, changed, changed),
             (FindingKind.DIFFERING, changed),
         )
-        assert found(steps, *projects) == [*of_text]
+        assert findings_of(steps, *projects) == [*of_text]
 
     def test_segments_are_named_when_something_else_is_between(
         self, steps: Steps
@@ -242,7 +242,7 @@ class TestFalseAlarms:
         steps.changes_key("A", key, assigned_at="2999-01-01T00:00:00.000Z")
         segment(steps, 2)
 
-        assert not found(steps)
+        assert not findings_of(steps)
 
 
 class TestLostTickets:
@@ -255,7 +255,7 @@ class TestLostTickets:
         steps.loses_text("A", 2)
         steps.put(key_item("A", 2, "foreign"))
 
-        assert found(steps) == [(FindingKind.KEY_WITHOUT_TICKET, 2)]
+        assert findings_of(steps) == [(FindingKind.KEY_WITHOUT_TICKET, 2)]
 
     def test_lost_ticket_is_no_finding_when_it_is_reserved_between_two_reads(
         self, steps: Steps
@@ -265,7 +265,7 @@ class TestLostTickets:
         steps.stage.on_pause = partial(steps.put, steps.read("A", 2))
         steps.loses("A", 2)
 
-        assert found(steps) == []
+        assert findings_of(steps) == []
 
     def test_lost_ticket_explains_no_missing_number_behind_it(
         self, steps: Steps
@@ -274,7 +274,7 @@ class TestLostTickets:
         steps.loses_text("A", 3)
         steps.put(reserved_item("A", 9, 9))
 
-        assert found(steps) == [(FindingKind.UNFINISHED_SEED, 4, 8)]
+        assert findings_of(steps) == [(FindingKind.UNFINISHED_SEED, 4, 8)]
 
     @pytest.mark.parametrize(
         "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
@@ -287,7 +287,7 @@ class TestLostTickets:
         steps.loses_text("A", 2)
         steps.changes("A", 2, **{name: "x"})
 
-        assert FindingKind.MALFORMED in {kind for kind, *_ in found(steps)}
+        assert FindingKind.MALFORMED in {kind for kind, *_ in findings_of(steps)}
         assert verified(steps) == ["A-2: reserved, but it has text"]
 
 
@@ -330,10 +330,10 @@ class TestVerifier:
         problems = [f"A-{number}: a head does not hold" for number in (2, 3)]
 
         clean = self.run(tmp_path, tickets, head, head)
-        found = self.run(tmp_path, tickets, *wrong)
+        broken = self.run(tmp_path, tickets, *wrong)
 
         assert clean == (0, [*named, "6 items, 2 heads, 0 problems"])
-        assert found == (1, [*named, *problems, "6 items, 2 heads, 2 problems"])
+        assert broken == (1, [*named, *problems, "6 items, 2 heads, 2 problems"])
 
     def test_first_number_above_1_is_a_problem_without_a_chain_too(
         self, steps: Steps
@@ -456,7 +456,7 @@ class TestDates:
 
         ends = [
             finding[1:]
-            for finding in found(steps, *projects)
+            for finding in findings_of(steps, *projects)
             if finding[0] is FindingKind.MISDATED
         ]
 
@@ -490,7 +490,7 @@ class TestDamage:
         if value:
             ticket[name] = value
 
-        assert (FindingKind.CHANGED, 2, 2) in found(steps)
+        assert (FindingKind.CHANGED, 2, 2) in findings_of(steps)
         assert any(problem.startswith("A-2:") for problem in verified(steps))
 
     @pytest.mark.parametrize(
@@ -517,7 +517,7 @@ class TestDamage:
             erased(steps, 2)
         steps.changes("A", 2, **fields)
 
-        assert found(steps) == [(FindingKind.NOT_VERIFIABLE, 2, 2)]
+        assert findings_of(steps) == [(FindingKind.NOT_VERIFIABLE, 2, 2)]
         assert verified(steps) == [
             "A-2: it has an attribute or a status that no hash covers"
         ]
@@ -529,7 +529,7 @@ class TestDamage:
         erased(steps, 1, chain=None, note="paid")
         steps.changes_key("A", "k-1", chain=None)
 
-        assert found(steps) == [(FindingKind.NOT_VERIFIABLE, 1, 1)]
+        assert findings_of(steps) == [(FindingKind.NOT_VERIFIABLE, 1, 1)]
 
     def test_record_differs_when_its_ticket_says_more_than_its_hash_covers(
         self, steps: Steps
@@ -541,7 +541,7 @@ class TestDamage:
         remove(steps, 4)
         steps.changes("A", 5, status="closed")
 
-        assert found(steps) == [
+        assert findings_of(steps) == [
             (FindingKind.GAP, 4, 4),
             (FindingKind.DIFFERING, 2),
             (FindingKind.NOT_VERIFIABLE, 2, 2),
@@ -572,7 +572,7 @@ class TestDamage:
         steps.changes("A", 1, **old)
         steps.changes_key("A", "k-1", **old, fingerprint="v1:other")
 
-        assert (FindingKind.DIFFERING, 1) in found(steps, retention_days=30)
+        assert (FindingKind.DIFFERING, 1) in findings_of(steps, retention_days=30)
 
 
 class TestHeads:
@@ -601,7 +601,7 @@ class TestHeads:
         segment(steps, 2)
         head = KeptHead("A", 2, chain_of(steps, 2))
 
-        assert found(steps, heads=[head]) == [(FindingKind.RESTARTED, 2, 2)]
+        assert findings_of(steps, heads=[head]) == [(FindingKind.RESTARTED, 2, 2)]
 
     def test_head_cannot_be_verified_when_its_ticket_cannot(self, steps: Steps) -> None:
         steps.numbers("A", 1)
@@ -618,7 +618,7 @@ class TestHeads:
         steps.numbers("A", 1)
         heads = [*audited(steps).heads(), KeptHead("A", 1, "v1:other")]
 
-        assert found(steps, heads=heads[::turn]) == [(FindingKind.HEAD, 1)]
+        assert findings_of(steps, heads=heads[::turn]) == [(FindingKind.HEAD, 1)]
 
     def test_every_head_is_looked_up_when_there_are_many(self, steps: Steps) -> None:
         steps.numbers("A", 130)
@@ -627,7 +627,7 @@ class TestHeads:
         ]
         retitle(steps, 129)
 
-        assert (FindingKind.HEAD, 129) in found(steps, heads=heads)
+        assert (FindingKind.HEAD, 129) in findings_of(steps, heads=heads)
 
 
 class TestHeadFiles:

@@ -289,11 +289,11 @@ def test_exports_are_tickets_when_the_commands_of_the_page_convert_them(
     assert stage.call("import", issues, "--project", "WEB").status == Status.OK
 
     stored = [*map(plain, stage.services.tables.items("tickets"))]
-    found = {item["idempotency_key"]: item for item in stored if "title" in item}
+    by_key = {item["idempotency_key"]: item for item in stored if "title" in item}
     jira, linear, github = (
-        found[f"import:{key}"] for key in ("SHOP-2", "ENG-12", "WEB-7")
+        by_key[f"import:{key}"] for key in ("SHOP-2", "ENG-12", "WEB-7")
     )
-    assert len(found) == 6
+    assert len(by_key) == 6
     assert (jira["title"], jira["reporter"]) == ("Pay by card", "Ada Lovelace")
     assert jira["description"].endswith('\r\nSee the design, then "ship" it.')
     assert jira["labels"] == ["payment", "card"]

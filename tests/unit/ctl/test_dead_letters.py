@@ -28,7 +28,7 @@ class TestVisibility:
         ids = stage.bury(*dead_letters(25))
 
         with dead_letter_queue(stage) as queue:
-            seen = [found.message_id for found in queue.receive()]
+            seen = [letter.message_id for letter in queue.receive()]
 
         assert sorted(seen) == sorted(ids)
         assert stage.hidden == []
@@ -111,10 +111,10 @@ def test_message_is_not_deleted_when_the_answer_does_not_name_it() -> None:
 )
 def test_message_is_read_when_sqs_leaves_out_what_is_empty(body: str) -> None:
     message = {"MessageId": "m", "Body": body}
-    found = DeadLetter.of(message)
+    letter = DeadLetter.of(message)
 
-    assert (found.reason, found.system) == (RECEIVED_TOO_OFTEN, {})
-    assert (found.project_id, found.idempotency_key) == (None, None)
+    assert (letter.reason, letter.system) == (RECEIVED_TOO_OFTEN, {})
+    assert (letter.project_id, letter.idempotency_key) == (None, None)
     assert Received.of(message) == Received("m", body)
     binary = {"MessageAttributes": {"a": {"BinaryValue": b"x"}}}
     assert Received.of(message | binary) == Received("m", body, {"a": ""})
@@ -134,10 +134,10 @@ def test_reason_is_that_sqs_moved_it_whatever_its_attributes_say(
     """They may be of an earlier refusal or of the producer, who gets them back."""
     texts = {"ErrorType": named, "ErrorMessage": "Task timed out"}
     given = {name: {"StringValue": text} for name, text in texts.items() if text}
-    found = replace(dead_letter(), attributes=given, system=system)
+    letter = replace(dead_letter(), attributes=given, system=system)
 
-    assert (found.error_type, found.explanation) == (None, RECEIVED_TOO_OFTEN)
-    assert found.own_attributes == given
+    assert (letter.error_type, letter.explanation) == (None, RECEIVED_TOO_OFTEN)
+    assert letter.own_attributes == given
 
 
 def test_age_is_never_negative_when_a_clock_is_ahead() -> None:

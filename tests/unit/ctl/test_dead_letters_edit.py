@@ -53,28 +53,28 @@ def typed(body: str, meanwhile: Callable[[], None] = lambda: None) -> Any:
     return Typing(body)
 
 
-def edited(stage: Stage, found: str, body: Any, **options: Any) -> None:
+def edited(stage: Stage, message_id: str, body: Any, **options: Any) -> None:
     """Call the command with an open file."""
-    edit(context_of(stage), found, body=body, yes=True, **options)
+    edit(context_of(stage), message_id, body=body, yes=True, **options)
 
 
 def test_others_can_see_the_dead_letter_while_the_new_body_is_read(
     stage: Stage,
 ) -> None:
-    [found] = stage.bury(dead_letter(body="{"))
+    [message_id] = stage.bury(dead_letter(body="{"))
     hidden: list[list[str]] = []
 
-    edited(stage, found, body=typed(ACCEPTED, lambda: hidden.append(stage.hidden)))
+    edited(stage, message_id, body=typed(ACCEPTED, lambda: hidden.append(stage.hidden)))
 
     assert hidden == [[]]
     assert (stage.sent, stage.left) == ([ACCEPTED], [])
 
 
 def test_nothing_is_sent_when_another_settled_it_meanwhile(stage: Stage) -> None:
-    [found] = stage.bury(dead_letter(body="{"))
+    [message_id] = stage.bury(dead_letter(body="{"))
 
     with pytest.raises(CloudError, match="has deleted them"):
-        edited(stage, found, body=typed(ACCEPTED, stage.dead.messages.clear))
+        edited(stage, message_id, body=typed(ACCEPTED, stage.dead.messages.clear))
 
     assert stage.sent == []
 
@@ -83,7 +83,7 @@ def test_nothing_is_sent_when_another_settled_it_meanwhile(stage: Stage) -> None
 def test_dead_letter_is_kept_before_the_new_body_is_sent(
     stage: Stage, capsys: pytest.CaptureFixture[str], name: str | None
 ) -> None:
-    [found] = stage.bury(dead_letter(body="{\x9b"))
+    [message_id] = stage.bury(dead_letter(body="{\x9b"))
     path = stage.folder / name if name else None
     kept: list[Any] = []
 
@@ -93,9 +93,9 @@ def test_dead_letter_is_kept_before_the_new_body_is_sent(
 
     stage.before("send_message", look)
 
-    edited(stage, found, body=typed(ACCEPTED), save=path)
+    edited(stage, message_id, body=typed(ACCEPTED), save=path)
 
     assert [
         (dead_letter["message_id"], dead_letter["body"]) for dead_letter in kept
-    ] == [(found, "{\x9b")]
+    ] == [(message_id, "{\x9b")]
     assert (stage.sent, stage.left) == ([ACCEPTED], [])

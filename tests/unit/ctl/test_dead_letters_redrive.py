@@ -79,11 +79,11 @@ class TestSuccessor:
     """The producer's own message is sent."""
 
     def test_message_is_the_producers_when_the_reason_is_taken_off(self) -> None:
-        found = dead_letter(ErrorType="InvalidMessageError", ErrorMessage="x", t="abc")
-        found = replace(found, system={"MessageGroupId": "another"})
+        letter = dead_letter(ErrorType="InvalidMessageError", ErrorMessage="x", t="abc")
+        letter = replace(letter, system={"MessageGroupId": "another"})
 
-        assert successor(found, fifo=False) == {
-            "MessageBody": found.body,
+        assert successor(letter, fifo=False) == {
+            "MessageBody": letter.body,
             "MessageAttributes": {"t": text_attribute("abc")},
             "MessageGroupId": "PROJ",
         }
@@ -97,9 +97,9 @@ class TestSuccessor:
         self, attributes: dict[str, Any]
     ) -> None:
         system = {"MessageGroupId": "G"}
-        found = replace(dead_letter(body="{"), attributes=attributes, system=system)
+        letter = replace(dead_letter(body="{"), attributes=attributes, system=system)
 
-        message = successor(found, fifo=False)
+        message = successor(letter, fifo=False)
 
         own = {"MessageBody": "{", "MessageAttributes": attributes}
         assert message == own | system
@@ -120,9 +120,9 @@ class TestSuccessor:
 
     def test_id_is_new_when_the_dead_letter_is_sent_again(self) -> None:
         """SQS would drop the second message, and the dead letter would be deleted."""
-        found = dead_letter()
+        letter = dead_letter()
 
-        first, second = (successor(found, fifo=True) for _ in range(2))
+        first, second = (successor(letter, fifo=True) for _ in range(2))
 
         assert first["MessageDeduplicationId"] != second["MessageDeduplicationId"]
 
@@ -245,16 +245,16 @@ class TestDeleted:
         self, stage: Stage
     ) -> None:
         reason = {"ErrorType": "InvalidMessageError"}
-        found = dead_letter(body="a\r\nb\u20ac", **reason)
-        found = replace(found, attributes={**found.attributes, "raw": BINARY})
-        message_id, _ = stage.bury(found, dead_letter("OTHER"))
+        letter = dead_letter(body="a\r\nb\u20ac", **reason)
+        letter = replace(letter, attributes={**letter.attributes, "raw": BINARY})
+        message_id, _ = stage.bury(letter, dead_letter("OTHER"))
         file = stage.folder / "saved.jsonl"
 
         delete(stage, "--reason", "InvalidMessageError", "--save", str(file))
 
         [line] = file.read_text().splitlines()
         saved = json.loads(line)
-        assert (saved["message_id"], saved["body"]) == (message_id, found.body)
+        assert (saved["message_id"], saved["body"]) == (message_id, letter.body)
         assert saved["attributes"]["ErrorType"] == text_attribute(reason["ErrorType"])
         assert saved["attributes"]["raw"]["BinaryValue"] == "AP8="
         # Bodies are whole requests.
@@ -265,9 +265,9 @@ class TestDeleted:
         self, stage: Stage
     ) -> None:
         """A redrive by SQS keeps the reason of an earlier refusal."""
-        found = asking("k-1", ErrorType="InvalidMessageError")
-        stage.bury(asking("k-2"), found)
-        fingerprint = CreateTicket.parse(found.body).fingerprint
+        letter = asking("k-1", ErrorType="InvalidMessageError")
+        stage.bury(asking("k-2"), letter)
+        fingerprint = CreateTicket.parse(letter.body).fingerprint
         stage.write(key_item("PROJ", 7, "k-1", fingerprint=fingerprint))
 
         ended = delete(stage, "--all")
@@ -276,7 +276,7 @@ class TestDeleted:
         assert len(stage.left) == 2
 
     @pytest.mark.parametrize(
-        "found",
+        "letter",
         [
             asking("k-1"),
             asking("k-7", ErrorType="IdempotencyMismatchError"),
@@ -288,12 +288,12 @@ class TestDeleted:
                 ErrorType="InvalidMessageError",
             ),
         ],
-        ids=lambda found: found.body,
+        ids=lambda letter: letter.body,
     )
     def test_dead_letter_is_deleted_when_its_request_has_no_number(
-        self, stage: Stage, found: DeadLetter
+        self, stage: Stage, letter: DeadLetter
     ) -> None:
-        stage.bury(found)
+        stage.bury(letter)
         for number, project_id in ((7, "PROJ"), (8, "A#B")):
             stage.write(key_item(project_id, number, "k-7", fingerprint="v1:another"))
 

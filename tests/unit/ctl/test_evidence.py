@@ -285,8 +285,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     for name in TAMPERINGS:
         own = [item for item in items("tickets") if item["project_id"]["S"] == name]
         of_project = [asdict(head) for head in heads if head.project_id == name]
-        found, with_heads = verify(own), verify(own, of_project)
-        verified[name] = "yes" if found else "with heads" if with_heads else "no"
+        problems, with_heads = verify(own), verify(own, of_project)
+        verified[name] = "yes" if problems else "with heads" if with_heads else "no"
     kinds = kinds_of(together), kinds_of(alone)
     return Results(clean.findings, *kinds, verified_before, verified)
 
@@ -312,12 +312,12 @@ def test_tampering_is_found_as_the_page_says(name: str, results: Results) -> Non
     """What heads alone find is clean without them."""
     expected = tamperings()[name].finding
 
-    found = results.findings[name]
+    kinds = results.findings[name]
 
     if expected in {"", FindingKind.HEAD}:
-        assert {*found} == {expected} - {""}
+        assert {*kinds} == {expected} - {""}
     else:
-        assert {*found} - {FindingKind.HEAD} == {expected, *BESIDE.get(name, ())}
-    assert len(found) == len({*found})
-    assert {*found} ^ {*results.found_alone[name]} == ONE_WAY.get(name, set())
+        assert {*kinds} - {FindingKind.HEAD} == {expected, *BESIDE.get(name, ())}
+    assert len(kinds) == len({*kinds})
+    assert {*kinds} ^ {*results.found_alone[name]} == ONE_WAY.get(name, set())
     assert results.verified[name] == tamperings()[name].verifier

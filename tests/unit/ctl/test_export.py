@@ -40,8 +40,8 @@ TABLES = None, None
 
 def exported(steps: Steps, *projects: str, **limits: Any) -> tuple[list[str], Export]:
     """Return the ticket keys of all items in their order, and the counts."""
-    found = Export(reader_of(steps), projects, **limits)
-    return [ticket.ticket_key for ticket in found.tickets()], found
+    export = Export(reader_of(steps), projects, **limits)
+    return [ticket.ticket_key for ticket in export.tickets()], export
 
 
 def keys(*numbers: int) -> list[str]:
@@ -60,11 +60,11 @@ class TestItems:
         steps.put(*sequence("B", 1))
         steps.services.dynamodb.page = page
 
-        found, counts = exported(steps, *projects)
+        tickets, counts = exported(steps, *projects)
 
         others = [] if projects else ["B-1"]
-        assert Counter(found) == Counter([*keys(*range(1, 13), 20), *others])
-        assert (counts.items, counts.missing) == (len(found), 0)
+        assert Counter(tickets) == Counter([*keys(*range(1, 13), 20), *others])
+        assert (counts.items, counts.missing) == (len(tickets), 0)
 
     @BOTH_WAYS
     def test_rest_of_a_block_is_read_again_when_a_page_showed_half_of_it(
@@ -73,9 +73,9 @@ class TestItems:
         steps.put(*sequence("A", 1, 4, 6))
         steps.stage.on_pause = partial(steps.put, *sequence("A", *range(1, 7)))
 
-        found, counts = exported(steps, *projects)
+        tickets, counts = exported(steps, *projects)
 
-        assert found == keys(1, 4, 6, 2, 3, 5)
+        assert tickets == keys(1, 4, 6, 2, 3, 5)
         assert (counts.items, counts.missing) == (6, 0)
 
     @BOTH_WAYS
@@ -90,7 +90,7 @@ class TestItems:
         """But for those of an unfinished seed, which were never given."""
         steps.put(*items)
 
-        found, counts = exported(steps, *projects)
+        tickets, counts = exported(steps, *projects)
 
         gaps = [
             last - first + 1
@@ -98,34 +98,34 @@ class TestItems:
             if kind is FindingKind.GAP
         ]
         assert counts.missing == sum(gaps)
-        assert len(found) == sum("id" not in item for item in items)
+        assert len(tickets) == sum("id" not in item for item in items)
 
     def test_item_comes_once_when_its_number_is_none(self, steps: Steps) -> None:
         """Another program wrote it; it fills no gap."""
         odd = [ticket_item("A", n, "odd") for n in ("-1", "0", "2.5", "3.5", "9" * 30)]
         steps.put(*sequence("A", 1, 4), *odd)
 
-        found, counts = exported(steps, "A")
+        tickets, counts = exported(steps, "A")
 
-        assert len(found) == counts.items == 7
+        assert len(tickets) == counts.items == 7
         assert counts.missing == 2
 
     def test_item_comes_once_when_a_scan_has_another_order(self, steps: Steps) -> None:
         steps.put(*sequence("A", 1, 2, 3, 5, 6))
         disorder(steps)
 
-        found, counts = exported(steps)
+        tickets, counts = exported(steps)
 
-        assert sorted(found) == keys(1, 2, 3, 5, 6)
+        assert sorted(tickets) == keys(1, 2, 3, 5, 6)
         assert counts.missing == 1
 
     def test_only_so_many_gaps_are_read_again(self, steps: Steps) -> None:
         """The rest of a damaged table is exported all the same."""
         steps.put(*sequence("A", *range(2, 21, 2)))
 
-        found, counts = exported(steps, max_gaps=2)
+        tickets, counts = exported(steps, max_gaps=2)
 
-        assert found == keys(*range(2, 21, 2))
+        assert tickets == keys(*range(2, 21, 2))
         assert counts.missing == 10
         assert len(steps.services.dynamodb.requests["query"]) == 2
 

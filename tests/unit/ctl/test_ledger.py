@@ -208,12 +208,12 @@ class TestSequences:
     def test_text_is_for_the_chain_to_judge_when_the_ticket_has_a_hash(self) -> None:
         items, _ = chained(1, 2)
         changed = parse({**items[1].fields, "title": "other"})
-        found = [
+        verdicts = [
             SequenceCheck(before=items[0].head).follow(item)
             for item in (items[1], changed, parse(ticket_of(2)))
         ]
 
-        assert found == [False, True, False]
+        assert verdicts == [False, True, False]
 
 
 OPEN = {ItemKind.IMPORTED, ItemKind.IMPORTED_GUARD, ItemKind.GUARD, ItemKind.RESERVED}
@@ -233,7 +233,8 @@ class TestHoles:
         under = [] if below is None else [moved(KINDS[below][0], 2)]
         items = [*under, moved(KINDS[above][0], 5)]
 
-        found = judge(Window("A", items, below=parse(ticket_of(1)) if under else None))
+        first = parse(ticket_of(1)) if under else None
+        findings = judge(Window("A", items, first))
 
         kind = None
         if above in BASELINES:
@@ -243,7 +244,7 @@ class TestHoles:
         missing = (3, 4) if under else (1, 4)
         holes = {
             finding
-            for finding in found
+            for finding in findings
             if finding.recorded is None and finding.kind in HOLES
         }
         assert holes == ({Finding(kind, "A", missing)} if kind else set())
@@ -378,10 +379,10 @@ class TestWindow:
         window = Window("A", [*items, second], records=known, expired={3})
         other = replace(own, fields={**own.fields, "assigned_at": "?"})
 
-        found = judge(replace(window, expired={1, 3}))
+        findings = judge(replace(window, expired={1, 3}))
         differing = judge(replace(window, records={key: other}, expired={1, 3}))
 
-        assert found == []
+        assert findings == []
         assert (judge(window) == []) is has_record
         assert [finding.kind for finding in differing] == [FindingKind.DIFFERING]
 
@@ -390,11 +391,11 @@ class TestWindow:
         items, records = chained(1, 2)
         second = parse(ticket_of(3) | {"idempotency_key": "k-1"})
 
-        found = judge(
+        findings = judge(
             Window("A", [second], items[1], records=records, others={1: items[0]})
         )
 
-        assert Finding(FindingKind.DUPLICATE, "A", (1, 3), "k-1") in found
+        assert Finding(FindingKind.DUPLICATE, "A", (1, 3), "k-1") in findings
 
     def test_malformed_item_is_new_once(self) -> None:
         wrong = parse(number_of(2))
@@ -411,9 +412,9 @@ class TestWindow:
         items, records = chained(1, 2)
         changed = parse({**items[1].fields, "title": "other"})
 
-        found = judge(Window("A", [items[0], changed], records=records))
+        findings = judge(Window("A", [items[0], changed], records=records))
 
-        assert found == [Finding(FindingKind.CHANGED, "A", (2, 2))]
+        assert findings == [Finding(FindingKind.CHANGED, "A", (2, 2))]
 
     def test_erased_ticket_agrees_with_the_erased_record_of_its_key(self) -> None:
         ticket = parse(ticket_of(1, status="erased") | {"title": "erased"})
@@ -422,12 +423,12 @@ class TestWindow:
         own = KeyRecord(*ticket.key, 1, fields)
         later = replace(own, fields=fields | {"fingerprint": "v1:x"})
 
-        found = [
+        verdicts = [
             judge(Window("A", [ticket], records={own.key: record}))
             for record in (own, later)
         ]
 
-        assert [[finding.kind for finding in findings] for findings in found] == [
+        assert [[finding.kind for finding in findings] for findings in verdicts] == [
             [],
             [FindingKind.DIFFERING],
         ]
@@ -443,9 +444,9 @@ class TestWindow:
             own, fields={**own.fields, "fingerprint": f"{own.fingerprint}0"}
         )
 
-        found = judge(Window("A", items, records={**records, key: other}))
+        findings = judge(Window("A", items, records={**records, key: other}))
 
-        said = [(finding.kind, finding.detail) for finding in found]
+        said = [(finding.kind, finding.detail) for finding in findings]
         assert said == [(FindingKind.DIFFERING, "fingerprint")]
 
     def test_line_is_judged_with_the_record_that_is_made_of_it(self) -> None:
@@ -507,10 +508,10 @@ class TestStanding:
         ticket = parse({**items[-1].fields, **changes})
         assert isinstance(ticket, Ticket)
 
-        found = problem_of(ticket, before.chain if previous == "own" else previous)
+        named = problem_of(ticket, before.chain if previous == "own" else previous)
 
-        assert found.endswith(problem)
-        assert bool(found) is bool(problem)
+        assert named.endswith(problem)
+        assert bool(named) is bool(problem)
 
     def test_missing_ticket_is_no_problem_when_another_item_vouches(self) -> None:
         [ticket], _ = chained(3)
@@ -545,10 +546,10 @@ class TestExternalNumbers:
             if finding.kind in HOLES and finding.recorded is None
         }
 
-        found = verdict(4, Neighbours(under, None, over), is_seeded=is_seeded)
+        refusal = verdict(4, Neighbours(under, None, over), is_seeded=is_seeded)
 
         is_open = holes == {FindingKind.UNFINISHED_SEED} and not is_seeded
-        assert (found == MISSING) is (not holes or is_open)
+        assert (refusal == MISSING) is (not holes or is_open)
 
     @pytest.mark.parametrize("is_seeded", [True, False])
     def test_ticket_may_stand_above_all_items_until_the_seed_is_finished(
@@ -558,21 +559,21 @@ class TestExternalNumbers:
         for number in (2, 3):
             around = Neighbours(parse(ticket_of(1)), None, None)
 
-            found = verdict(number, around, is_seeded=is_seeded)
+            refusal = verdict(number, around, is_seeded=is_seeded)
 
-            assert (found == MISSING) is not is_seeded
+            assert (refusal == MISSING) is not is_seeded
 
     def test_ticket_takes_a_reserved_number_unless_its_seed_is_open(self) -> None:
         end = parse(number_of(6, **SEED, reserved_up_to=6))
         below, right = parse(ticket_of(2)), parse(ticket_of(5))
 
-        found = [
+        verdicts = [
             verdict(6, Neighbours(under, end, None), is_seeded=seeded)
             for under in (below, right)
             for seeded in (True, False)
         ]
 
-        assert [finding == MISSING for finding in found] == [False, True, True, True]
+        assert [refusal == MISSING for refusal in verdicts] == [False, True, True, True]
 
 
 class TestNewFindings:

@@ -392,12 +392,12 @@ def test_mark_is_retried_when_others_are_in_the_way(
 ) -> None:
     """A repeat of the request tries to put the record of its key, say."""
     given.before(operation, *[failure] * 3)
-    found = find_ticket(given, "PROJ", 7)
+    ticket = find_ticket(given, "PROJ", 7)
 
     def marking(attempts: int) -> Marking:
         return Marking(given, status, "spam", CALLER, without_sleep(attempts))
 
     with pytest.raises(BusyError, match=r"PROJ-7: others kept .* 2 times in a row"):
-        marking(2).apply(found)
+        marking(2).apply(ticket)
     assert given.tickets()[7]["title"] == REQUEST.title
-    assert marking(2).apply(found).ticket.status == status
+    assert marking(2).apply(ticket).ticket.status == status

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.audits import audited, found
+from tests.support.audits import audited, findings_of
 from tests.support.builders import create_ticket
 from tests.support.cases import cases
 from tests.support.ctl_process import Ended, items_of
@@ -215,14 +215,14 @@ class TestRestore:
 
 def exported(history: History, number: int) -> dict[str, Any]:
     lines = map(json.loads, Path(history.saved).read_text().splitlines())
-    [found] = [line for line in lines if line.get("number") == number]
-    return dict(found)
+    [item] = [line for line in lines if line.get("number") == number]
+    return dict(item)
 
 
 def edited(history: History, number: int, /, **fields: Any) -> str:
     """Return a file of one exported ticket, changed; None removes a field."""
-    found = exported(history, number) | fields
-    return history.stage.file({k: v for k, v in found.items() if v is not None})
+    fields_of = exported(history, number) | fields
+    return history.stage.file({k: v for k, v in fields_of.items() if v is not None})
 
 
 def changed(number: int, **fields: Any) -> Damage:
@@ -399,7 +399,7 @@ class TestRefusals:
 
         assert ended.status == Status.OK, ended.err
         assert history.tickets() == before
-        assert not found(stage)
+        assert not findings_of(stage)
 
     def test_key_gets_no_record_when_its_time_is_over(self, history: History) -> None:
         """Its time began with its number."""
@@ -447,8 +447,8 @@ class TestAmongSeeds:
             saved.write_text("".join(every.splitlines(keepends=True)[:last]))
             stage.call("restore", history.saved, "--partial")
 
-            found = stage.tickets()
-            ends = {n for n in found if found[n].get(RESERVED_UP_TO) == 30}
+            tickets = stage.tickets()
+            ends = {n for n in tickets if tickets[n].get(RESERVED_UP_TO) == 30}
             assert ends == {last + 1, 30}
         assert stage.tickets()[12]["chain"]
         assert not audited(stage).findings
@@ -547,7 +547,7 @@ class TestKeysOfTwo:
         assert again == len(requests) + 1
         assert ended.status == Status.OK, ended.err
         assert (stage.tickets(), numbers_named(stage)) == (before, named)
-        assert not found(stage, retention_days=40)
+        assert not findings_of(stage, retention_days=40)
 
 
 def numbers_named(stage: Stage) -> dict[str, int]:

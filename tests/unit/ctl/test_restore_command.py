@@ -30,7 +30,7 @@ OLD = "2019-11-21T10:00:00.000Z"
 
 def send(stage: Stage, *numbers: int, project_id: str = "PROJ") -> dict[int, int]:
     """Let the worker number requests; return the number that each has."""
-    found: dict[int, int] = {}
+    numbered: dict[int, int] = {}
     for number in numbers:
         fields = {"project_id": project_id, "idempotency_key": f"key-{number}"}
         stage.services.queues["source"].send(
@@ -38,8 +38,8 @@ def send(stage: Stage, *numbers: int, project_id: str = "PROJ") -> dict[int, int
         )
         stage.work()
         event = json.loads(stage.published[-1]["Message"])
-        found[number] = event["data"]["number"]
-    return found
+        numbered[number] = event["data"]["number"]
+    return numbered
 
 
 @pytest.fixture
@@ -406,8 +406,8 @@ class TestLineByLine:
 def rewritten(stage: Stage, change: Callable[[dict[str, Any]], Any]) -> None:
     """Change the lines of the file."""
     lines = map(json.loads, saved(stage).read_text().splitlines())
-    found = [line for line in map(change, lines) if line is not None]
-    saved(stage).write_text("".join(f"{json.dumps(line)}\n" for line in found))
+    changed = [line for line in map(change, lines) if line is not None]
+    saved(stage).write_text("".join(f"{json.dumps(line)}\n" for line in changed))
 
 
 class TestHistories:
@@ -420,7 +420,7 @@ class TestHistories:
         before = past.tickets()
         past.lose("OPS", 2)
         past.lose("OPS", "key-2")
-        rewritten(past, lambda one: one if one.get("number") == 2 else None)
+        rewritten(past, lambda line: line if line.get("number") == 2 else None)
 
         restore(past, "--partial", "--project", "OPS")
 
@@ -428,8 +428,8 @@ class TestHistories:
 
 
 def with_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
-    def change(one: dict[str, Any]) -> dict[str, Any]:
-        return one | {name: value} if one.get("number") == 5 else one
+    def change(line: dict[str, Any]) -> dict[str, Any]:
+        return line | {name: value} if line.get("number") == 5 else line
 
     return change
 
@@ -706,7 +706,8 @@ class TestEnds:
         number(stage, *range(1, 10))
         saved(stage).write_text(stage.call("export").out)
         rewritten(
-            stage, lambda one: None if one.get("number") in {5, 6} else counted(one, 7)
+            stage,
+            lambda line: None if line.get("number") in {5, 6} else counted(line, 7),
         )
         for lost in range(4, 10):
             stage.lose("PROJ", lost)
@@ -766,9 +767,9 @@ class TestEnds:
         assert send(stage, 7, 4) == {7: 7, 4: 4}
 
 
-def counted(one: dict[str, Any], items: int) -> dict[str, Any]:
+def counted(line: dict[str, Any], items: int) -> dict[str, Any]:
     """Return a line, with the count of items if it is the last one."""
-    return one | {"end": one["end"] | {"items": items}} if "end" in one else one
+    return line | {"end": line["end"] | {"items": items}} if "end" in line else line
 
 
 def run_printed(stage: Stage, out: str) -> None:
@@ -806,7 +807,7 @@ class TestFile:
         """A worker goes on behind it, and nothing says what the numbers were."""
         before = tables(past)["tickets"]
         empty(past)
-        rewritten(past, lambda one: None if one.get("number") == 5 else one)
+        rewritten(past, lambda line: None if line.get("number") == 5 else line)
 
         ended = restore(past, "--partial", "--project", "PROJ")
 

@@ -39,8 +39,8 @@ def test_delay_stays_the_longest_when_a_wait_looks_for_days() -> None:
 
 
 def test_pauses_are_real_unless_another_clock_is_given(stage: Stage) -> None:
-    one, other = RetryPolicy(), Reannouncement(stage, "PROJ", 1, 2)
+    policy, other = RetryPolicy(), Reannouncement(stage, "PROJ", 1, 2)
     sender = Sender(stage.services.sqs, "source").retry
-    waiting = one, other, sender, TableReader.of(stage)
+    waiting = policy, other, sender, TableReader.of(stage)
 
     assert {each.sleep for each in waiting} == {time.sleep}

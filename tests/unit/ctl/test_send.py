@@ -73,12 +73,12 @@ class TestLines:
 
         lines = read(tmp_path, content)
 
-        found = {line.number: line.problem or line.fields for line in lines}
-        assert list(found) == [1, 3, 4, 5, 6]
-        assert (found[1], found[6]) == ({"a": "\u2028"}, {"b": "z"})
-        assert str(found[3]).startswith("body: not JSON")
-        assert found[4] == "body: must be a JSON object"
-        assert found[5] == "a: appears more than once"
+        by_line = {line.number: line.problem or line.fields for line in lines}
+        assert list(by_line) == [1, 3, 4, 5, 6]
+        assert (by_line[1], by_line[6]) == ({"a": "\u2028"}, {"b": "z"})
+        assert str(by_line[3]).startswith("body: not JSON")
+        assert by_line[4] == "body: must be a JSON object"
+        assert by_line[5] == "a: appears more than once"
 
     def test_file_is_refused_when_it_is_not_utf_8(self, tmp_path: Path) -> None:
         with pytest.raises(InputError, match="tickets:2: not UTF-8"):
@@ -95,16 +95,16 @@ class TestKeysOfAFile:
     def test_keys_stay_when_lines_are_added_sorted_or_written_in_another_way(
         self,
     ) -> None:
-        one, two, three = (keyless(title=title) for title in "abc")
+        same, two, three = (keyless(title=title) for title in "abc")
         spelled_out = {"priority": "medium", "title": "a", "project_id": "PROJ"}
 
-        first, second = derived([one, two])
+        first, second = derived([same, two])
 
         assert derived([three, two, spelled_out])[1:] == [second, first]
         assert derived([two]) == [second]
-        assert derived([one | {"max_number": 9}]) == [first]
+        assert derived([same | {"max_number": 9}]) == [first]
         unset = dict.fromkeys(("idempotency_key", "priority", "labels"))
-        assert derived([one | unset]) == [first]
+        assert derived([same | unset]) == [first]
 
     def test_keys_differ_when_line_serial_or_file_is_another(self) -> None:
         """Lines that are alike ask for a ticket each."""
@@ -252,9 +252,9 @@ class TestNothingLostOnTheWay:
         outcomes = ended(services.sqs, given)
 
         assert bodies(services)[1:] == [[given[1].body]] * 2
-        found = {outcome.message_id: outcome.body for outcome in outcomes}
-        assert found == on_queue(services)
-        assert len(found) == 3
+        by_id = {outcome.message_id: outcome.body for outcome in outcomes}
+        assert by_id == on_queue(services)
+        assert len(by_id) == 3
 
     def test_entry_is_sent_again_when_the_answer_leaves_it_out(self) -> None:
         services, given = ModelServices(), requests(3)
@@ -462,9 +462,9 @@ class TestWaiting:
         first, second, never = (create_ticket() for _ in range(3))
         self.coming = [(20, first, 1), (40, second, 2)]
 
-        *found, last = self.answers([first, second, never], timeout=30)
+        *answers, last = self.answers([first, second, never], timeout=30)
 
-        assert [answer.number for answer in found] == [1, 2]
+        assert [answer.number for answer in answers] == [1, 2]
         assert last.ticket == never
         assert last.problem.startswith("no number after 30 seconds; see: ")
         assert self.clock.now == pytest.approx(40 + 30, abs=4)

@@ -95,7 +95,7 @@ def account(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "Session", Session)
 
 
-def found(
+def stack_in(
     answer: Answer, monkeypatch: pytest.MonkeyPatch, region: str | None = "eu-west-1"
 ) -> Stack:
     """Find a stack in an account that answers so."""
@@ -248,7 +248,7 @@ class TestStack:
 
         why = f"not one of.*CREATE_IN_PROGRESS.*no output {missing}"
         with pytest.raises(CloudError, match=why):
-            found(answer, monkeypatch)
+            stack_in(answer, monkeypatch)
 
     @pytest.mark.parametrize(
         ("region", "profile", "error"),
@@ -288,7 +288,7 @@ class TestStack:
             monkeypatch.setenv(name, value)
         answer = answer_of(*NEEDED_OUTPUTS)
 
-        assert found(answer, monkeypatch, option).region == expected
+        assert stack_in(answer, monkeypatch, option).region == expected
 
     @pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://h:x", "h"])
     def test_address_is_refused_in_one_line_when_it_is_none(
@@ -610,8 +610,8 @@ class TestInstalled:
         """An installation has neither them nor the worker's packages."""
         script = (
             "import importlib, pkgutil, sys, ticketctl\n"
-            "for one in pkgutil.walk_packages(ticketctl.__path__, 'ticketctl.'):\n"
-            "    '.local.' in one.name or importlib.import_module(one.name)\n"
+            "for module in pkgutil.walk_packages(ticketctl.__path__, 'ticketctl.'):\n"
+            "    '.local.' in module.name or importlib.import_module(module.name)\n"
             "print(*sys.modules)"
         )
         ended = run("-P", "-c", script)
@@ -632,9 +632,9 @@ class TestInstalled:
 def distributions(requirements: Iterable[str]) -> set[str]:
     """Return the names that stand at the start of requirements."""
     return {
-        found[0]
+        match[0]
         for requirement in requirements
-        if (found := re.match(r"[a-z][\w-]*", requirement))
+        if (match := re.match(r"[a-z][\w-]*", requirement))
     }
 
 

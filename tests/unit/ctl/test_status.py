@@ -89,14 +89,14 @@ class TestNoAnswer:
         else:
             stage.controls.silent.add(service)
 
-        found = status_of(stack)
+        status = status_of(stack)
 
-        assert {part for part in found if found[part] is None} == unknown
+        assert {part for part in status if status[part] is None} == unknown
         start = f"unknown, because {name} {why}: "
-        assert {line[: len(start)] for line in found["problems"]} == {start}
+        assert {line[: len(start)] for line in status["problems"]} == {start}
         is_whole = name == "CloudFormation"
-        assert ("; unknown are aliases, alarms" in found["problems"][0]) is is_whole
-        [place, *_] = lines_of(found, PROGRAM)
+        assert ("; unknown are aliases, alarms" in status["problems"][0]) is is_whole
+        [place, *_] = lines_of(status, PROGRAM)
         assert place.startswith("numbers in eu-west-1 of the account")
 
     def test_service_is_asked_once_when_no_connection_can_be_made(

@@ -75,9 +75,9 @@ def refused(message_id: str, fields: dict[str, Any], error_type: str) -> Announc
     return Announcement(event.model_dump(mode="json"))
 
 
-def announced(*found: Announcement) -> Announcements:
+def announced(*events: Announcement) -> Announcements:
     announcements = Announcements()
-    for event in found:
+    for event in events:
         announcements.add(event)
     return announcements
 
@@ -129,8 +129,8 @@ def run_of(observed: Observed) -> Run:
     )
 
 
-def heard(*found: Announcement) -> Observed:
-    return replace(WELL, announcements=announced(*found))
+def heard(*events: Announcement) -> Observed:
+    return replace(WELL, announcements=announced(*events))
 
 
 def without(some: list[Announcement]) -> Observed:
@@ -380,9 +380,9 @@ def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
     queue = services.queues["dead"]
     copy, other, moved = queue.send("{", attributes), queue.send("{"), queue.send("{")
 
-    found = take_own(services.sqs, "dead", {"1", moved.id, "3"})
+    received = take_own(services.sqs, "dead", {"1", moved.id, "3"})
 
-    assert found == {
+    assert received == {
         "1": Received(copy.id, "{", reason),
         moved.id: Received(moved.id, "{"),
     }
@@ -413,8 +413,8 @@ def probed(deaf_to: int) -> tuple[bool, ModelServices]:
     def announce(_: Message) -> None:
         is_replay = len(requests.arrived) > 1
         if len(requests.arrived) > deaf_to:
-            found = announcement(PROBE, replayed=is_replay).entry(fifo=False)
-            subscribed.send(found["Message"], found["MessageAttributes"])
+            entry = announcement(PROBE, replayed=is_replay).entry(fifo=False)
+            subscribed.send(entry["Message"], entry["MessageAttributes"])
 
     requests.on_arrival = announce
     stack = canned_stack({"CreateTicketQueueUrl": "source"}, sqs=services.sqs)

@@ -21,8 +21,8 @@ ALARM = "AWS::CloudWatch::Alarm"
 
 
 def example(name: str) -> Json:
-    found: Json = yaml_parse((EXAMPLES / name).read_text(encoding="utf-8"))
-    return found
+    template: Json = yaml_parse((EXAMPLES / name).read_text(encoding="utf-8"))
+    return template
 
 
 def policy(name: str) -> Any:
@@ -100,8 +100,8 @@ class TestSubscription:
     def test_topic_may_send_to_the_queues_and_no_other_topic_may(self) -> None:
         """The same statement that the tools write, for both queues."""
         [tools] = json.loads(topic_may_send("queue", "topic"))["Statement"]
-        [found] = of_type("subscription.yaml", "AWS::SQS::QueuePolicy")
-        [statement] = found["Properties"]["PolicyDocument"]["Statement"]
+        [resource] = of_type("subscription.yaml", "AWS::SQS::QueuePolicy")
+        [statement] = resource["Properties"]["PolicyDocument"]["Statement"]
 
         assert statement["Principal"] == tools["Principal"]
         assert statement["Action"] == tools["Action"]
@@ -115,8 +115,8 @@ class TestSubscription:
         assert dead >= live + 7 * 24 * 60 * 60
 
     def test_filter_names_what_is_announced(self) -> None:
-        [found] = of_type("subscription.yaml", "AWS::SNS::Subscription")
-        names = found["Properties"]["FilterPolicy"]
+        [resource] = of_type("subscription.yaml", "AWS::SNS::Subscription")
+        names = resource["Properties"]["FilterPolicy"]
 
         assert names.keys() <= announcement().attributes.keys()
         assert {*names.get("event_type", ())} <= {ASSIGNED, REFUSED}
@@ -188,8 +188,8 @@ def test_failed_jobs_of_the_vault_notify_when_they_fail_once() -> None:
 
 def test_heartbeat_alarm_watches_the_replays_of_the_stack() -> None:
     """Silence is the failure, so missing data set it off."""
-    [found] = of_type("heartbeat.yaml", ALARM)
-    alarm, own = found["Properties"], properties("TransientFailuresAlarm")
+    [resource] = of_type("heartbeat.yaml", ALARM)
+    alarm, own = resource["Properties"], properties("TransientFailuresAlarm")
 
     assert (alarm["Namespace"], alarm["MetricName"]) == (NAMESPACE, Metric.REPLAYED)
     assert [dimension["Name"] for dimension in alarm["Dimensions"]] == [

@@ -96,24 +96,24 @@ def test_page_names_what_an_operator_meets(name: str) -> None:
 
 def values(text: str, field: str) -> set[str]:
     """Return the values that queries compare a field of the log with."""
-    found = re.findall(rf'\b{field} (?:=|in) (\[[^]]*\]|"[^"]*")', text)
-    return {word for value in found for word in re.findall('"([^"]*)"', value)}
+    literals = re.findall(rf'\b{field} (?:=|in) (\[[^]]*\]|"[^"]*")', text)
+    return {word for value in literals for word in re.findall('"([^"]*)"', value)}
 
 
 class TestQueries:
     """A saved query that looks for another word finds nothing."""
 
     def test_query_looks_for_what_the_worker_writes(self) -> None:
-        found = {field: values(QUERIES, field) for field in WORDS}
+        compared = {field: values(QUERIES, field) for field in WORDS}
 
-        assert any(found.values())
-        assert all(found[field] <= words for field, words in WORDS.items())
+        assert any(compared.values())
+        assert all(compared[field] <= words for field, words in WORDS.items())
 
     def test_query_of_the_latest_numbers_finds_every_result_with_a_number(self) -> None:
         query = (EXAMPLES / "latest_numbers.query").read_text("utf-8")
 
-        found = {result.outcome for result in RESULTS if issubclass(result, Numbered)}
-        assert values(query, "outcome") == found
+        numbered = [result for result in RESULTS if issubclass(result, Numbered)]
+        assert values(query, "outcome") == {result.outcome for result in numbered}
 
 
 RESTORED = "tables whose names begin with `restored-`"

@@ -184,13 +184,13 @@ class TestGapless:
     ) -> None:
         """Numbers sort as numbers: as a string, "10" would sort before "9"."""
         types = {str: "S", int: "N"}
-        found = properties(table)
+        described = properties(table)
 
-        assert found["KeySchema"] == [
+        assert described["KeySchema"] == [
             {"AttributeName": name, "KeyType": role}
             for name, role in zip(key, ("HASH", "RANGE"), strict=False)
         ]
-        assert found["AttributeDefinitions"] == [
+        assert described["AttributeDefinitions"] == [
             {"AttributeName": name, "AttributeType": types[type(item[name])]}
             for name in key
         ]
@@ -264,10 +264,10 @@ BY_TYPE = {
 """Each property that a type changes: as it is by default, and with FIFO."""
 
 
-def differences(one: Json, other: Json) -> dict[str, tuple[Any, Any]]:
+def differences(standard: Json, other: Json) -> dict[str, tuple[Any, Any]]:
     # The policy names the queue, as a test above says.
-    names = (one.keys() | other.keys()) - {"RedriveAllowPolicy"}
-    pairs = {name: (one.get(name), other.get(name)) for name in names}
+    names = (standard.keys() | other.keys()) - {"RedriveAllowPolicy"}
+    pairs = {name: (standard.get(name), other.get(name)) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
@@ -276,12 +276,12 @@ def test_type_changes_what_order_needs_and_nothing_else(kind: str) -> None:
     """Alarms, dashboard and rights follow the name of a queue or topic."""
     standard, fifo = deployed(), deployed(**{kind: "fifo"})
 
-    found = {
+    pairs = {
         name: differences(standard[name]["Properties"], fifo[name]["Properties"])
         for name in standard
         if not name.startswith("NumberingWorkerVersion")
     }
-    assert {name: changed for name, changed in found.items() if changed} == (
+    assert {name: changed for name, changed in pairs.items() if changed} == (
         BY_TYPE[kind]
     )
 
@@ -337,24 +337,24 @@ class TestLeastPrivilege:
     def test_roles_are_those_of_the_rights(self) -> None:
         """And AWS's policies, which allow every queue and log, are not attached."""
         assert ids_of("AWS::IAM::Role") == ["NumberingWorkerRole"]
-        found = ids_of("AWS::IAM::Role", **EVERY_ROLE)
-        assert {*found} == {role.role for role in roles()}
+        names = ids_of("AWS::IAM::Role", **EVERY_ROLE)
+        assert {*names} == {role.role for role in roles()}
         assert not ids_of("AWS::IAM::Policy") + ids_of("AWS::IAM::ManagedPolicy")
         assert worker()["Role"] == "${NumberingWorkerRole.Arn}"
 
     @pytest.mark.parametrize("role", roles(), ids=lambda role: role.role)
     def test_role_allows_exactly_what_its_rights_say(self, role: Role) -> None:
         """With every parameter at another value; by default without line and key."""
-        found = properties(role.role, **OTHERS)
+        described = properties(role.role, **OTHERS)
         by_default = properties(role.role, **EVERY_ROLE)
 
         rights = documented(role)
         further = {KEY, *RESOURCES["the lines"]}
-        assert allowed(found) == rights
+        assert allowed(described) == rights
         assert allowed(by_default) == {
             right for right in rights if right[0] not in further
         }
-        assert "ManagedPolicyArns" not in found
+        assert "ManagedPolicyArns" not in described
 
     @pytest.mark.parametrize(
         ("role", "service"),
@@ -388,14 +388,14 @@ class TestLandingZone:
 
     def test_data_is_encrypted_with_the_key_that_is_chosen(self) -> None:
         chosen = deployed(KmsKeyArn=KEY, AlarmEmail="a@b.example")
-        found = {name: resource["Properties"] for name, resource in chosen.items()}
+        by_id = {name: resource["Properties"] for name, resource in chosen.items()}
 
-        assert not any(found[name]["SqsManagedSseEnabled"] for name in QUEUES)
+        assert not any(by_id[name]["SqsManagedSseEnabled"] for name in QUEUES)
         for name in (*QUEUES, TOPIC, "AlarmTopic"):
-            assert found[name]["KmsMasterKeyId"] == KEY
+            assert by_id[name]["KmsMasterKeyId"] == KEY
         for name in TABLES:
-            assert found[name]["SSESpecification"]["KMSMasterKeyId"] == KEY
-        assert found[LOG]["KmsKeyId"] == KEY
+            assert by_id[name]["SSESpecification"]["KMSMasterKeyId"] == KEY
+        assert by_id[LOG]["KmsKeyId"] == KEY
 
     def test_queue_lets_the_chosen_accounts_send_and_nothing_else(self) -> None:
         policy = properties("CreateTicketQueuePolicy", **OTHERS)

@@ -100,14 +100,14 @@ class TestMetrics:
     ) -> None:
         body = the_only("AWS::CloudWatch::Dashboard", **chosen)["DashboardBody"]
 
-        found, name = defaultdict[str, set[str]](set), ""
+        names, name = defaultdict[str, set[str]](set), ""
         for widget in json.loads(body)["widgets"]:
             for metric in (shown := widget["properties"]).get("metrics", ()):
                 # A dot repeats the name of the metric before.
                 name = metric[1] if metric[1] != "." else name
                 own = metric[-1] if isinstance(metric[-1], dict) else {}
-                found[own.get("stat", shown["stat"])].add(name)
-        assert found == {
+                names[own.get("stat", shown["stat"])].add(name)
+        assert names == {
             "Maximum": LEVELS,
             "Sum": COUNTS,
             "p50": {SECONDS},

@@ -100,9 +100,9 @@ class TestVersion:
         [version] = ids_of("AWS::Lambda::Version")
 
         assert refusals(**longest) == []
-        found = properties(version, **longest)["Description"]
-        assert all(value in found for value in longest.values())
-        assert len(found) <= MOST_CHARACTERS
+        description = properties(version, **longest)["Description"]
+        assert all(value in description for value in longest.values())
+        assert len(description) <= MOST_CHARACTERS
 
 
 def test_default_of_the_benchmarks_is_that_of_the_template() -> None:

@@ -181,12 +181,12 @@ def test_template_needs_no_transform_and_takes_only_the_deployment_that_it_has(
 
     main(str(packaged), str(translated), *options)
 
-    found = json.loads(translated.read_text("utf-8"))
-    assert "Transform" not in found
-    assert found["Parameters"].keys() == parameters().keys()
-    assert found["Outputs"].keys() == source()["Outputs"].keys()
-    rule = found["Parameters"]["GradualDeployment"]
+    template = json.loads(translated.read_text("utf-8"))
+    assert "Transform" not in template
+    assert template["Parameters"].keys() == parameters().keys()
+    assert template["Outputs"].keys() == source()["Outputs"].keys()
+    rule = template["Parameters"]["GradualDeployment"]
     assert (rule["Default"], rule["AllowedValues"]) == (value, [value])
-    kinds = {resource["Type"] for resource in found["Resources"].values()}
+    kinds = {resource["Type"] for resource in template["Resources"].values()}
     assert not [kind for kind in kinds if kind.startswith("AWS::Serverless::")]
     assert ("AWS::CodeDeploy::DeploymentGroup" in kinds) is (value == "true")

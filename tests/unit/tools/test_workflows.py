@@ -13,8 +13,8 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 def read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return found
+    workflow: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return workflow
 
 
 def writes(permissions: dict[str, str]) -> bool:
@@ -44,10 +44,10 @@ def run_targets() -> set[str]:
     paths = [*WORKFLOWS, ROOT / ".ci" / "run", ROOT / ".ci" / "fresh"]
     lines = "\n".join(path.read_text(encoding="utf-8") for path in paths).splitlines()
     calls = [line for line in lines if re.search(r"^[^#]*\bmake |^ +checks: ", line)]
-    found = targets_in("\n".join(calls))
-    while more := targets_in(" ".join(NEEDED[name] for name in found)) - found:
-        found |= more
-    return found
+    targets = targets_in("\n".join(calls))
+    while more := targets_in(" ".join(NEEDED[name] for name in targets)) - targets:
+        targets |= more
+    return targets
 
 
 def test_each_target_of_the_makefile_is_run_by_something() -> None:

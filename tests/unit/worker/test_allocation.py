@@ -561,9 +561,9 @@ class TestRefusedTicket:
     ) -> None:
         other, replay = create_tickets(2)
         recorded = Assignment(7, replay.fingerprint, "then")
-        found = Slot(key=Reason.CONDITION_FAILED, recorded=recorded)
+        slot = Slot(key=Reason.CONDITION_FAILED, recorded=recorded)
 
-        allocation = environment.allocate([other, replay], cancelled(beside, found))
+        allocation = environment.allocate([other, replay], cancelled(beside, slot))
 
         assert allocation.answer_to(replay) == recorded
         assert [block.requests for block in environment.store.blocks[1:]] == [[other]]

@@ -101,14 +101,14 @@ class TestPasses:
     """Codes and statuses decide, texts never."""
 
     def test_passes_holds_for_every_throttling_code_of_our_calls(self) -> None:
-        found = codes(THROTTLING)
+        of_services = codes(THROTTLING)
 
-        assert found
-        assert [code for code in found if not passes(client_error(code))] == []
+        assert of_services
+        assert [code for code in of_services if not passes(client_error(code))] == []
 
     def test_passes_holds_for_every_code_that_botocore_retries(self) -> None:
         """A bug has a stack trace, which would hide the cause from an operator."""
-        found = {
+        of_botocore = {
             code
             for checker in (ThrottledRetryableChecker, TransientRetryableChecker)
             for name, listed in vars(checker).items()
@@ -117,14 +117,14 @@ class TestPasses:
             if isinstance(code, str)
         }
 
-        assert found > {"RequestTimeout", "SlowDown"}
-        assert found <= aws_codes.PASSING
+        assert of_botocore > {"RequestTimeout", "SlowDown"}
+        assert of_botocore <= aws_codes.PASSING
 
     def test_every_code_of_a_missing_right_or_resource_is_a_refusal(self) -> None:
-        found = codes(REFUSALS) - codes(THROTTLING)
+        refused = codes(REFUSALS) - codes(THROTTLING)
 
-        assert found
-        assert [code for code in found if not is_refusal(client_error(code))] == []
+        assert refused
+        assert [code for code in refused if not is_refusal(client_error(code))] == []
 
     @pytest.mark.parametrize(
         ("code", "status", "expected"),

@@ -236,9 +236,9 @@ class TestDeadline:
         """An entry that is not reported would count as sent."""
         call, clock = FakeCall(list(answers)), iter(left)
 
-        found = send_all(small(12), call, MAX_BYTES, lambda: next(clock))
+        reported = send_all(small(12), call, MAX_BYTES, lambda: next(clock))
 
-        assert found == failures
+        assert reported == failures
         assert len(call.batches) == calls
 
     def test_send_all_goes_by_the_reserve_that_it_is_given(self) -> None:

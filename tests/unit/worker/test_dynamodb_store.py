@@ -218,23 +218,23 @@ class TestRecorded:
         store, _ = store_of(damaged_record(damage), SOUND)
         other = RequestKey("PROJ", "order-8")
 
-        found = store.read_keys([KEY, other])
+        records = store.read_keys([KEY, other])
 
-        assert found[other] == ASSIGNMENT
-        assert_is_damaged(found[KEY])
+        assert records[other] == ASSIGNMENT
+        assert_is_damaged(records[KEY])
 
     @pytest.mark.parametrize(
-        ("responses", "found"), [({"keys": [RECORD]}, {KEY: ASSIGNMENT}), ({}, {})]
+        ("responses", "records"), [({"keys": [RECORD]}, {KEY: ASSIGNMENT}), ({}, {})]
     )
     def test_read_keys_leaves_out_what_was_not_processed(
-        self, responses: dict[str, Any], found: dict[RequestKey, Assignment]
+        self, responses: dict[str, Any], records: dict[RequestKey, Assignment]
     ) -> None:
         """The lookup is a shortcut: the key's own condition gives the answer later."""
         unprocessed = {"keys": {"Keys": [{"id": {"S": "PROJ#order-8"}}]}}
         reply = Reply({"Responses": responses, "UnprocessedKeys": unprocessed})
         store, wire = store_on(reply)
 
-        assert store.read_keys([RequestKey("PROJ", "order-8"), KEY]) == found
+        assert store.read_keys([RequestKey("PROJ", "order-8"), KEY]) == records
         assert len(wire.requests) == 1
 
 
@@ -245,11 +245,11 @@ class TestTransactionalRead:
         store, _ = store_of(SOUND, damaged_record({"number": None}))
         keys = [RequestKey("PROJ", name) for name in ("none", "order-8", "order-7")]
 
-        found = store.read_keys_in_transaction(keys)
+        records = store.read_keys_in_transaction(keys)
 
-        assert found.keys() == {*keys[1:]}
-        assert found[keys[1]] == ASSIGNMENT
-        assert_is_damaged(found[keys[2]])
+        assert records.keys() == {*keys[1:]}
+        assert records[keys[1]] == ASSIGNMENT
+        assert_is_damaged(records[keys[2]])
 
     @pytest.mark.parametrize(
         ("reply", "error"),

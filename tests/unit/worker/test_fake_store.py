@@ -66,7 +66,7 @@ def test_fake_store_answers_as_the_adapter_whatever_is_written(
         assert shown(fake.write_block(block)) == answer
         for name in REQUESTS:
             assert fake.head(name) == store.head(name)
-        found = store.read_keys(KEYS)
-        assert fake.read_keys(KEYS) == found
-        assert store.read_keys_in_transaction(KEYS) == found
-        assert fake.read_keys_in_transaction(KEYS) == found
+        records = store.read_keys(KEYS)
+        assert fake.read_keys(KEYS) == records
+        assert store.read_keys_in_transaction(KEYS) == records
+        assert fake.read_keys_in_transaction(KEYS) == records

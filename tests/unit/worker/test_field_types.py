@@ -19,7 +19,7 @@ EVERY = [*map(chr, range(sys.maxunicode + 1))]
 
 def test_forbidden_characters_are_all_but_those_that_sqs_accepts() -> None:
     """The function lists the forbidden ones, the API reference the accepted ones."""
-    forbidden = {ord(found) for found in FORBIDDEN_CHARACTERS.findall("".join(EVERY))}
+    forbidden = {ord(char) for char in FORBIDDEN_CHARACTERS.findall("".join(EVERY))}
 
     assert forbidden == set(range(sys.maxunicode + 1)).difference(*ACCEPTED)
 

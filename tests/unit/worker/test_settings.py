@@ -23,9 +23,9 @@ def test_settings_take_each_variable_of_their_names_and_no_other() -> None:
 
     settings = Settings.from_environ(ENVIRONMENT | TUNED | noise)
 
-    found = settings.model_dump(mode="json", by_alias=True)
-    found |= found.pop("LIMITS")
-    assert {name: str(value) for name, value in found.items()} == ENVIRONMENT | TUNED
+    values = settings.model_dump(mode="json", by_alias=True)
+    values |= values.pop("LIMITS")
+    assert {name: str(value) for name, value in values.items()} == ENVIRONMENT | TUNED
 
 
 def test_settings_bound_attempts_and_keep_a_reserve_by_default() -> None:

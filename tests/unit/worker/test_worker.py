@@ -127,9 +127,9 @@ class TestGaplessAndInOrder:
         system.store.faults = [meet] * projects
         names = [f"P{number}" for number in range(projects)]
 
-        found = system.handle(*[queue_record(create_ticket(name)) for name in names])
+        answers = system.handle(*[queue_record(create_ticket(name)) for name in names])
 
-        assert found == [f"{name}-1" for name in names]
+        assert answers == [f"{name}-1" for name in names]
         assert len(seen) == threads
         assert len(system.publisher.calls) == 1
 
@@ -189,9 +189,9 @@ class TestOncePerKey:
         request = create_ticket()
 
         # Parsed twice, the records hold equal requests; the outcome goes to the first.
-        found = system.handle(*[queue_record(request, sent_at=at) for at in moments])
+        answers = system.handle(*[queue_record(request, sent_at=at) for at in moments])
 
-        assert found == expected
+        assert answers == expected
         assert len(system.store.blocks[0].requests) == 1
         assert system.publisher.replayed == [False]
 
@@ -201,11 +201,11 @@ class TestOncePerKey:
         system.handle(*map(queue_record, requests))
         system.store.calls.clear()
 
-        found = system.handle(
+        answers = system.handle(
             *[queue_record(request, receive_count=2) for request in requests]
         )
 
-        assert found == ["A-1 again", "A-2 again", "B-1 again", "B-2 again"]
+        assert answers == ["A-1 again", "A-2 again", "B-1 again", "B-2 again"]
         assert system.store.calls == ["read_keys"]
 
     @pytest.mark.parametrize(
@@ -244,9 +244,9 @@ class TestOncePerKey:
         system.handle(queue_record(create_ticket(idempotency_key="k")))
         other = create_ticket(idempotency_key="k", title="Another")
 
-        found = system.handle(queue_record(other, receive_count=receive_count))
+        answers = system.handle(queue_record(other, receive_count=receive_count))
 
-        assert found == [IdempotencyMismatchError]
+        assert answers == [IdempotencyMismatchError]
         assert system.dead_letters.reasons == [
             "idempotency_key: already used for PROJ-1, a different ticket"
         ]
@@ -260,9 +260,9 @@ class TestOncePerKey:
         lower = create_ticket(idempotency_key="k", max_number=1)
         higher = create_ticket(idempotency_key="k")
 
-        found = system.handle(*map(queue_record, (lower, higher, None)))
+        answers = system.handle(*map(queue_record, (lower, higher, None)))
 
-        assert found == ["PROJ-2 again", "PROJ-2", "PROJ-3"]
+        assert answers == ["PROJ-2 again", "PROJ-2", "PROJ-3"]
 
 
 class TestAnnouncedAtLeastOnce:
@@ -317,9 +317,9 @@ class TestAnnouncedAtLeastOnce:
         system.store.faults += [meet_bug] * 9
         others = queue_record(create_ticket("OTHER"))
 
-        found = system.handle(*[queue_record() for _ in range(60)], others)
+        answers = system.handle(*[queue_record() for _ in range(60)], others)
 
-        assert found[49:] == ["PROJ-50", *[ZeroDivisionError] * 10, "OTHER-1"]
+        assert answers[49:] == ["PROJ-50", *[ZeroDivisionError] * 10, "OTHER-1"]
         assert len(system.publisher.ids) == 51
         assert len(system.store.blocks) == 3
 
@@ -428,9 +428,9 @@ class TestOneBadMessageHarmsOnlyItself:
             )
         damaged = queue_record(request, receive_count=receive_count)
 
-        found = system.handle(queue_record(), damaged, queue_record())
+        answers = system.handle(queue_record(), damaged, queue_record())
 
-        assert found == ["PROJ-1", DamagedKeyRecordError, "PROJ-2"]
+        assert answers == ["PROJ-1", DamagedKeyRecordError, "PROJ-2"]
         assert system.reasons[1] == reason
         assert system.dead_letters.sent == []
         assert system.publisher.ids == ["PROJ-1", "PROJ-2"]
@@ -450,16 +450,16 @@ class TestFifoOrder:
         system.handle(fifo_record(known), fifo_record(again, "B"))
         system.publisher.refused = {"PROJ-3", "B-1"}
 
-        found = system.handle(
+        answers = system.handle(
             *(fifo_record(), fifo_record()),
             *(fifo_record(known), fifo_record(), fifo_record("{")),
             *(fifo_record(again, "B"), fifo_record(create_ticket("B"), "B")),
             fifo_record(create_ticket("C"), "C"),
         )
 
-        assert found[:2] == ["PROJ-2", AnnouncementError]
-        assert found[2:5] == [NotAttemptedError] * 3
-        assert found[5:] == [AnnouncementError, NotAttemptedError, "C-1"]
+        assert answers[:2] == ["PROJ-2", AnnouncementError]
+        assert answers[2:5] == [NotAttemptedError] * 3
+        assert answers[5:] == [AnnouncementError, NotAttemptedError, "C-1"]
         assert set(system.reasons[2:5]) == {"an earlier message of the group failed"}
         assert system.dead_letters.sent == []
 
