@@ -1,4 +1,4 @@
-"""Which AWS errors pass by themselves or are refusals, by code and never by text."""
+"""Classifies AWS errors as transient, rejection or unknown, by code, never by text."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,19 +18,19 @@ from ticket_numbering.contract.errors import (
 )
 
 NO_CODE: Final = "an answer without a code"
-"""Of a proxy, say: AWS names a code."""
+"""Errors of AWS have a code; a proxy's, for example, have none."""
 
 NO_ANSWER: Final = (
     BotoConnectionError,
     HTTPClientError,
     ResponseParserError,
-    UnicodeDecodeError,  # An answer that was cut off inside a character.
+    UnicodeDecodeError,  # A response that ends inside a character.
 )
 """The request may or may not have taken effect."""
 
 
 def code_of(error: Exception) -> str:
-    """Return the service's error code, or the class where there was no answer."""
+    """Return the service's error code, or the error's class if no response came."""
     if isinstance(error, ClientError):
         return error.response.get("Error", {}).get("Code", NO_CODE)
     return type(error).__name__
@@ -39,22 +39,22 @@ def code_of(error: Exception) -> str:
 def passes(error: ClientError) -> bool:
     """Tell whether the same request may succeed later."""
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    # A late signature, after a freeze of the environment: the next one is accepted. A
-    # wrong secret has these codes, too, but a role has none.
+    # A frozen environment signs too late, and its next signature is accepted. A wrong
+    # secret has these codes, too, but a role has no secret.
     may_pass = {NO_CODE, *aws_codes.LATE_SIGNATURES}
     return code_of(error) in may_pass or aws_codes.passes(code_of(error), status)
 
 
-def is_refusal(error: ClientError) -> bool:
-    """Tell whether AWS refuses every such request until an operator acts."""
-    return not passes(error) and aws_codes.is_refusal(code_of(error))
+def is_rejection(error: ClientError) -> bool:
+    """Tell whether AWS rejects every such request until an operator acts."""
+    return not passes(error) and aws_codes.is_rejection(code_of(error))
 
 
 def member(answer: Mapping[str, Any], name: str) -> Any:
-    """Return a member that every answer has; botocore lets a cut-off answer pass.
+    """Return a member that every response has; botocore accepts a truncated one.
 
     Raises:
-        ResponseParserError: The answer lacks it.
+        ResponseParserError: The response lacks the member.
     """
     if name not in answer:
         raise ResponseParserError(f"the answer lacks {name}")
@@ -64,14 +64,14 @@ def member(answer: Mapping[str, Any], name: str) -> Any:
 def reject_damaged(
     http_response: Any = None, exception: Exception | None = None, **_: Any
 ) -> None:
-    """Refuse what a call ended with, if the answer was damaged, or was none of AWS.
+    """Reject a damaged response, or one that is not from AWS; a hook of botocore.
 
-    botocore retries an answer that does not fit DynamoDB's checksum, and takes the last
-    one for a success. A ValueError is of a body or a checksum that it could not read, a
-    KeyError of a page in place of an answer.
+    botocore retries a response that does not match DynamoDB's checksum, and takes the
+    last one as a success. It raises ValueError for an unreadable body or checksum, and
+    KeyError for a page in place of a response.
 
     Raises:
-        ResponseParserError: The answer was damaged.
+        ResponseParserError: The response was damaged.
     """
     if isinstance(exception, (KeyError, ValueError)) or (
         http_response and is_damaged(http_response)
@@ -81,13 +81,13 @@ def reject_damaged(
 
 @contextmanager
 def translated(action: str) -> Iterator[None]:
-    """Translate DynamoDB's transient errors and refusals; let others propagate.
+    """Translate DynamoDB's transient errors and rejections; let others propagate.
 
-    Each error names the action and the code.
+    Each error has the action and the code.
 
     Raises:
         StoreThrottledError: The call was throttled.
-        StoreRefusedError: A right or the table is missing, or its key is another one.
+        StoreRefusedError: A right or the table is missing, or its key differs.
         StoreUnavailableError: DynamoDB failed or did not answer.
     """
     try:
@@ -103,7 +103,7 @@ def _translation_of(error: Exception) -> type[TransientError] | None:
         return StoreThrottledError
     if not isinstance(error, ClientError) or passes(error):
         return StoreUnavailableError
-    # The requests have one form, so a table with another key is why they are invalid.
-    if is_refusal(error) or code_of(error) == aws_codes.INVALID_REQUEST:
+    # All requests have one form, so they are invalid only if a table's key differs.
+    if is_rejection(error) or code_of(error) == aws_codes.INVALID_REQUEST:
         return StoreRefusedError
     return None

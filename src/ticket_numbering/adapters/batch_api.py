@@ -1,7 +1,7 @@
-"""Batch calls of SNS and SQS: packed by count and bytes, every entry's fate checked.
+"""Batch calls of SNS and SQS: packs by count and bytes, checks every entry's result.
 
-Both services answer HTTP 200 with a `Failed` list; an entry counts as sent only if
-it stands in the `Successful` list.
+Both services respond with HTTP 200 and a `Failed` list; an entry counts as sent only
+if the `Successful` list has it.
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ from ticket_numbering.adapters.aws_errors import (
     NO_ANSWER,
     NO_CODE,
     code_of,
-    is_refusal,
+    is_rejection,
     passes,
 )
 from ticket_numbering.contract.time_left import TimeLeft
@@ -25,11 +25,11 @@ MAX_BATCH_ENTRIES: Final = 10
 """PublishBatch and SendMessageBatch take 10 entries; see their API references."""
 
 CALL_RESERVE_SECONDS: Final = 3.0
-"""No new call starts with less left of the invocation's time.
+"""No call starts with less of the invocation's time left.
 
 A call takes milliseconds.
-One that runs into its timeouts can still outlive the invocation: then the whole batch
-comes back, and its completed part is replayed.
+A call that runs into its timeouts can still outlive the invocation: then SQS delivers
+the whole batch again, and its completed part is replayed.
 """
 
 CONNECT_TIMEOUT_SECONDS: Final = 1
@@ -37,16 +37,16 @@ READ_TIMEOUT_SECONDS: Final = 3
 """botocore's defaults of 60 s would outlive the invocation."""
 
 MAX_CALL_ATTEMPTS: Final = 2
-"""The second absorbs a dropped connection; longer waits are the worker's business."""
+"""The second attempt is for a dropped connection; the worker backs off on its own."""
 
 MAX_RETRY_DELAY_SECONDS: Final = 1
-"""Before the second attempt; botocore, `retries.standard.ExponentialBackoff`."""
+"""The delay of the second attempt; botocore, `retries.standard.ExponentialBackoff`."""
 
 LONGEST_CALL_SECONDS: Final = (
     MAX_CALL_ATTEMPTS * (CONNECT_TIMEOUT_SECONDS + READ_TIMEOUT_SECONDS)
     + MAX_RETRY_DELAY_SECONDS
 )
-"""Of a call whose attempts all run into their timeouts."""
+"""The duration of a call whose attempts all run into their timeouts."""
 
 BatchCall = Callable[[list[dict[str, Any]]], Mapping[str, Any]]
 
@@ -57,11 +57,11 @@ class Entry:
 
     content: Mapping[str, Any]
     size: int
-    """Bytes that count against the service's limit, attributes included."""
+    """The bytes that count against the service's limit, including attributes."""
 
 
 def attributes_size(attributes: Mapping[str, Mapping[str, Any]]) -> int:
-    """Return the bytes of names, types and values, which all count."""
+    """Return the bytes of the attributes' names, types and values."""
     return sum(
         len(name.encode()) + sum(_size(value) for value in attribute.values())
         for name, attribute in attributes.items()
@@ -75,13 +75,17 @@ def send_all(
     time_left: TimeLeft,
     reserve: float = CALL_RESERVE_SECONDS,
 ) -> dict[int, str]:
-    """Send the entries in as few calls as fit, until a call gets no answer.
+    """Send the entries in as few calls as fit, until a call gets no response.
 
-    The service's limit of `max_bytes` is for an entry and for a call, and a new call
-    needs `reserve` seconds of the invocation.
+    Args:
+        entries: The entries, in their order.
+        call: Sends a batch.
+        max_bytes: The service's limit of an entry and of a call.
+        time_left: Returns the rest of the invocation's time.
+        reserve: The seconds that must be left for a call.
 
     Returns:
-        Why each entry failed that was not sent, by its position; empty if all were.
+        The reason for each entry that was not sent, by its position.
     """
     failures = {
         position: f"{entry.size} bytes with its attributes, at most {max_bytes} fit"
@@ -97,20 +101,20 @@ def send_all(
         try:
             failures |= _send(positions, entries, call)
         except NO_ANSWER as error:
-            # The other calls would probably time out too, and use up others' time.
+            # The other calls would probably time out too, and use up the time.
             unsent = [*positions, *chain.from_iterable(waiting)]
             return failures | dict.fromkeys(unsent, code_of(error))
         except ClientError as error:
-            if passes(error) or is_refusal(error) or len(positions) == 1:
+            if passes(error) or is_rejection(error) or len(positions) == 1:
                 failures |= dict.fromkeys(positions, code_of(error))
             else:
-                # Refused as a whole: one bad entry must not harm its neighbours.
+                # The batch is invalid: one bad entry must not harm its neighbours.
                 waiting.extendleft([position] for position in reversed(positions))
     return failures
 
 
 def _packed(entries: Sequence[Entry], max_bytes: int) -> Iterator[list[int]]:
-    """Pack the positions of the entries that fit a call."""
+    """Yield the positions of each call's entries, without entries too large for one."""
     batch: list[int] = []
     size = 0
     for position, entry in enumerate(entries):
@@ -129,15 +133,18 @@ def _packed(entries: Sequence[Entry], max_bytes: int) -> Iterator[list[int]]:
 def _send(
     positions: Sequence[int], entries: Sequence[Entry], call: BatchCall
 ) -> dict[int, str]:
-    answer = call([{"Id": str(place), **entries[place].content} for place in positions])
+    batch = [
+        {"Id": str(position), **entries[position].content} for position in positions
+    ]
+    answer = call(batch)
     sent = {entry["Id"] for entry in answer.get("Successful", ())}
     reasons = {
         entry["Id"]: entry.get("Code", NO_CODE) for entry in answer.get("Failed", ())
     }
     return {
-        place: reasons.get(str(place), "missing from the answer")
-        for place in positions
-        if str(place) not in sent
+        position: reasons.get(str(position), "missing from the answer")
+        for position in positions
+        if str(position) not in sent
     }
 
 

@@ -1,4 +1,4 @@
-"""Reads why DynamoDB cancelled a block, position by position."""
+"""Reads DynamoDB's reasons for a cancelled block, by position."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -26,7 +26,7 @@ REASON_BY_CODE: Final = {
 
 
 def slots_of(cancellation: Mapping[str, Any], block: Block) -> list[Slot]:
-    """Read the reasons by position: a ticket's, then its key's, request by request."""
+    """Return the reasons of each request: those of its ticket and of its key."""
     reasons = cancellation.get("CancellationReasons") or []
     tickets, keys = reasons[::2], reasons[1::2]
     requests = len(block.requests)
@@ -47,19 +47,19 @@ def _slot(number: int, ticket: Mapping[str, Any], key: Mapping[str, Any]) -> Slo
         key_reason = Reason.UNKNOWN
     reason, old = reason_of(ticket), ticket.get("Item")
     taken_by = None
-    # Without the old item its writer is unknown: it may be a seed or an import.
+    # Without the old item the writer is unknown, and may be a seed or an import.
     if reason is Reason.CONDITION_FAILED and old and ORIGIN not in old:
         taken_by = head_of(number, old)
     return Slot(reason, key_reason, recorded, taken_by)
 
 
 def head_of(number: int, item: Mapping[str, Any]) -> Head:
-    """Return a ticket's item as the head of its sequence; it may hold anything."""
+    """Return a ticket's item as the head of its sequence; attributes may be damaged."""
     date = item.get(ASSIGNED_AT, {}).get("S", "")
     chain = valid_chain(item.get(CHAIN, {}).get("S"))
     return Head(number, None if ORIGIN in item else date, chain)
 
 
 def reason_of(cancellation: Mapping[str, Any]) -> Reason:
-    """Return the reason of one action."""
+    """Return the reason of one action of a transaction."""
     return REASON_BY_CODE.get(cancellation.get("Code", ""), Reason.UNKNOWN)

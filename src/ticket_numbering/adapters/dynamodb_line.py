@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from ticket_numbering.adapters.aws_errors import (
     NO_ANSWER,
     code_of,
-    is_refusal,
+    is_rejection,
     member,
 )
 from ticket_numbering.allocation.place import Place
@@ -113,7 +113,7 @@ def _failures_translated() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        kind = StoreRefusedError if is_refusal(error) else StoreUnavailableError
+        kind = StoreRefusedError if is_rejection(error) else StoreUnavailableError
         raise kind(f"line of a project: {code_of(error)}") from error
     except (KeyError, ValueError, *NO_ANSWER) as error:
         raise StoreUnavailableError("line of a project") from error

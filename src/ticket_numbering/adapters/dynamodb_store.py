@@ -1,4 +1,4 @@
-"""The DynamoDB adapter: last number, recorded keys, one block in one transaction."""
+"""The DynamoDB adapter: reads heads and keys, writes a block in one transaction."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -41,7 +41,7 @@ _HEAD_NAMES: Final = {f"#{name}": name for name in HEAD_ATTRIBUTES}
 
 
 class DynamoDBTicketStore:
-    """Keeps tickets and idempotency keys in their two tables; see `TicketStore`."""
+    """Stores tickets and idempotency keys in two tables; see `TicketStore`."""
 
     def __init__(
         self,
@@ -54,8 +54,8 @@ class DynamoDBTicketStore:
         self._tickets_table = tickets_table
         self._keys_table = keys_table
         self._retention = timedelta(days=retention_days)
-        # botocore builds these classes at first use, without a lock: threads that
-        # meet their first cancellation together would catch different classes.
+        # botocore builds these classes at first use, without a lock: threads whose
+        # first cancellations coincide would catch different classes.
         self._canceled = client.exceptions.TransactionCanceledException
 
     def head(self, project_id: str) -> Head:
@@ -121,8 +121,8 @@ class DynamoDBTicketStore:
     def write_block(self, block: Block) -> Committed | Cancelled | BlockInvalid:
         """Write the block's tickets and keys in one transaction.
 
-        botocore gives every retry of the call the same ClientRequestToken, so an
-        answer lost between them does not turn a success into a failed condition.
+        botocore gives every retry of the call the same ClientRequestToken, so a lost
+        response does not turn a success into a failed condition.
         """
         with translated("write of a block"):
             try:
@@ -130,7 +130,7 @@ class DynamoDBTicketStore:
             except self._canceled as error:
                 return Cancelled(slots_of(error.response, block))
             except ClientError as error:
-                # Too large as a whole or in one item; comes without reasons.
+                # Too large as a whole or in one item; the error has no reasons.
                 if code_of(error) != aws_codes.INVALID_REQUEST:
                     raise
                 return BlockInvalid(code_of(error))
@@ -146,7 +146,7 @@ class DynamoDBTicketStore:
             yield _put_new(self._keys_table, record, RECORD_ID)
 
     def _expiry(self, assigned_at: str) -> int | None:
-        """Return when a key's record may be deleted, in epoch seconds."""
+        """Return the expiry of a key's record in epoch seconds; None for never."""
         if not self._retention:
             return None
         expiry = datetime.fromisoformat(assigned_at) + self._retention
@@ -154,7 +154,7 @@ class DynamoDBTicketStore:
 
 
 def _put_new(table: str, item: Item, key: str) -> "TransactWriteItemTypeDef":
-    """Return the put of an item unless there is one, which a failure then shows."""
+    """Return a put that fails if the item exists; the failure returns the old item."""
     return {
         "Put": {
             "TableName": table,

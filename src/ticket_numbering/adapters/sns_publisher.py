@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
 
 MAX_PUBLISH_BYTES: Final = 256 * 1024
-"""A topic's default limit for a message and for the sum of a batch; SNS API."""
+"""The limit of a message and of a batch, by default; SNS API reference."""
 
 
 class SNSPublisher:
@@ -27,7 +27,7 @@ class SNSPublisher:
     def publish(
         self, envelopes: Sequence[Envelope], time_left: TimeLeft
     ) -> dict[str, AnnouncementError]:
-        """Publish the events, as long as there is time."""
+        """Publish the events as long as time is left; see `Publisher`."""
         failures = send_all(
             [_entry(envelope, fifo=self._is_fifo) for envelope in envelopes],
             lambda batch: self._client.publish_batch(

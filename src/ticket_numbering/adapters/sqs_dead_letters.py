@@ -1,4 +1,4 @@
-"""The SQS adapter: sends poison to the dead-letter queue, its reason as attributes.
+"""The SQS adapter: sends poison to the dead-letter queue, with the reason.
 
 The body stays the same byte for byte, so that a redrive sends the same message.
 """
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 MAX_SEND_BYTES: Final = 1024 * 1024
-"""SQS's limit for a message and for the sum of a batch; SendMessageBatch API."""
+"""SQS's limit of a message and of a batch; SendMessageBatch API reference."""
 
 MAX_MESSAGE_ATTRIBUTES: Final = 10
 """A message has at most 10 attributes; SQS quotas."""
 
 MAX_REASON_CHARACTERS: Final = 1000
-"""Ours: a reason is for people, and names the field at its start."""
+"""This project's own limit: a reason is for people, and begins with the field."""
 
 DEAD_LETTER_RESERVE_SECONDS: Final = LONGEST_CALL_SECONDS
-"""No new call starts with less left: it covers one that runs into its timeouts.
+"""No call starts with less time left: it covers a call that runs into its timeouts.
 
-One that outlived the invocation would bring the whole batch back, again and again.
+A call that outlived the invocation would return the whole batch, delivery by delivery.
 """
 
 
@@ -59,7 +59,7 @@ class SQSDeadLetters:
     def send(
         self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
-        """Send the dead letters, as long as there is time."""
+        """Send the dead letters as long as time is left; see `DeadLetterQueue`."""
         failures = send_all(
             [_entry(dead_letter, fifo=self._is_fifo) for dead_letter in dead_letters],
             lambda batch: self._client.send_message_batch(
@@ -77,7 +77,7 @@ class SQSDeadLetters:
 
 
 def error_message(error: Exception) -> str:
-    """Return the reason in characters that SQS accepts, never empty, capped."""
+    """Return the error's text in characters that SQS accepts, not empty, shortened."""
     text = FORBIDDEN_CHARACTERS.sub("\ufffd", str(error)) or type(error).__name__
     return text[:MAX_REASON_CHARACTERS]
 
@@ -91,17 +91,20 @@ def _entry(dead_letter: DeadLetter, *, fifo: bool) -> Entry:
     if record.group_id or fifo:
         content["MessageGroupId"] = record.group_id or record.message_id
     if fifo:
-        # As SQS does when it moves one: sent again after a crash it is dropped; another
-        # message of the same body is not.
+        # SQS drops a second sending after a crash, but no other message of this body.
         content["MessageDeduplicationId"] = record.message_id
     return Entry(content, size + attributes_size(attributes))
 
 
 def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:
-    """Return the reason's attributes, and those of the message that still fit.
+    """Return the attributes of the reason, and those of the message that still fit.
 
-    The room is what the body leaves; the reason is cut to fit, if that is enough. Its
-    code takes the place of none of the message's.
+    The reason's text is cut to fit, if that is enough. The code of the reason comes
+    last, so it displaces no attribute of the message.
+
+    Args:
+        dead_letter: The message with its error.
+        room: The bytes that the body leaves.
     """
     record = dead_letter.record
     kept = {
@@ -130,9 +133,9 @@ def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]
 
 
 def _attribute(delivered: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Turn an attribute as Lambda delivers it into one as SQS takes it.
+    """Convert an attribute from the form of Lambda to the form of SQS.
 
-    None if malformed, which only a hand-made event can be.
+    None if it is malformed, which is possible only in a hand-made event.
     """
     match delivered:
         case {"dataType": str(data_type), "binaryValue": str(encoded)}:

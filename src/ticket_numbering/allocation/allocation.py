@@ -1,10 +1,10 @@
 """The algorithm: a project's highest sort key plus one, written in a transaction.
 
 Why it is gapless: a number is tried only after its predecessor was *seen committed*
-(by the query, by a failed condition on it, or by our own success), blocks are
+(by the query, by a failed condition on it, or by the worker's own commit), blocks are
 contiguous and atomic, and tickets are never deleted.
-Why a request has one number for ever: its idempotency key is put, if it does not
-exist, in the very transaction that puts its ticket.
+Why a request has one number for ever: one transaction puts its ticket and its
+idempotency key, if the key does not exist.
 """
 
 import random
@@ -38,22 +38,25 @@ from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.contract.time_left import TimeLeft
 
 MAX_DELAY_SHARE: Final = 1 / 3
-"""Of the time that is left, for one delay."""
+"""The share of the remaining time that one delay may take."""
 
 SHRINKING_SECONDS: Final = 20.0
-"""The share of a delay is also at most the time that is left, divided by this.
+"""Divides the remaining time; the share of a delay is at most the quotient, too.
 
-Attempts come ever closer together as the time runs out, so that no batch starves.
+So attempts come closer together as the time runs out, and no batch starves.
 """
 
 MIN_SPARE_SECONDS: Final = 0.04
-"""With less time above the reserve another attempt is not worth a delay."""
+"""With less time before the deadline reserve a delay leaves no time for an attempt."""
 
 IN_LINE_DELAY_SECONDS: Final = (0.002, 0.008)
-"""After a conflict in line, which itself waits until the other one is decided."""
+"""The bounds of a delay after a conflict in line.
+
+It is short, because a conflict is reported only when the other transaction ends.
+"""
 
 LASTING: Final = (StoreRefusedError, DamagedSequenceError)
-"""An operator must act: no other attempt of this invocation can succeed."""
+"""Only an operator can fix these: no other attempt of the invocation can succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ class Allocator:
     store: TicketStore
     max_attempts: int
     deadline_reserve: float
-    """Seconds of the invocation's time that must be left for a new attempt."""
+    """The seconds of the invocation that must remain for a new attempt."""
     cache: SequenceCache = field(default_factory=SequenceCache)
     backoff: Backoff = field(default_factory=Backoff)
     jitter: Callable[[float, float], float] = random.uniform
@@ -74,22 +77,22 @@ class Allocator:
     """Where workers of a contended project queue; without it they back off alone."""
 
     def start(self, project_id: str, requests: Sequence[CreateTicket]) -> Progress:
-        """Return an allocation of a number to each key, in the order given.
+        """Return the progress of these requests, which get numbers in this order.
 
-        Of different requests that share a key the first gets the number, unless it is
+        If different requests share a key, the first gets the number, unless it is
         refused.
         """
         cached = self.cache.head(project_id, self.now())
         return Progress(project_id, list(requests), cached)
 
     def advance(self, progress: Progress, time_left: TimeLeft) -> float | None:
-        """Attempt until all is answered, or a delay is due, or no attempt is left.
+        """Attempt until all requests are settled, a delay is due, or attempts run out.
 
         Returns:
-            The seconds to wait before the next call; None if there is none.
+            The seconds to wait before the next call; None if no call must follow.
 
         Raises:
-            Exception: The store failed in a way that a retry does not fix.
+            Exception: The store failed, and a retry cannot help.
         """
         while self._goes_on(progress, time_left):
             try:
@@ -101,7 +104,7 @@ class Allocator:
             except LASTING:
                 raise
             except TransientError as error:
-                # The outcome is unknown: read, and let the key puts answer.
+                # The outcome is unknown: read, and let the conditions on keys answer.
                 progress.head = None
                 obstacle = error
             if obstacle is not None:
@@ -162,9 +165,9 @@ class Allocator:
         return None
 
     def _refuse(self, progress: Progress, requests: Iterable[CreateTicket]) -> None:
-        """Answer requests whose cap the committed numbers have reached.
+        """Refuse requests whose cap the committed numbers have reached.
 
-        One that got its number before keeps it, under any cap.
+        A request that already has a number keeps it, under any cap.
         """
         keys = [*dict.fromkeys(request.key for request in requests)]
         recorded = self.store.read_keys_in_transaction(keys)

@@ -1,7 +1,7 @@
-"""Adaptive backoff per project: the longer the delay, the more contended the project.
+"""Adaptive backoff per project: the more contended the project, the longer the delay.
 
 The delay outlives the batch, so an execution environment that knows of contention
-does not start again with the shortest one.
+does not start with the shortest delay again.
 """
 
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ from ticket_numbering.contract.errors import (
 )
 
 BASE_DELAY_SECONDS: Final = 0.04
-"""Several transactions: workers that meet their first conflict often start together."""
+"""As long as several transactions: workers of a first conflict often start together."""
 
 MIN_DELAY_SECONDS: Final = 0.01
-"""Most of a transaction: the one that was in the way is probably over."""
+"""As long as most of a transaction: the conflicting one is probably over by then."""
 
 MAX_DELAY_SECONDS: Final = 60.0
-"""More than an invocation can wait: such a delay takes several blocks to decay."""
+"""Longer than an invocation can wait: such a delay takes several blocks to decay."""
 
 CONTENTION_MULTIPLIER: Final = 1.25
 """Another worker was faster."""
@@ -30,18 +30,18 @@ FAILURE_MULTIPLIER: Final = 2.0
 
 THROTTLING_MULTIPLIER: Final = 10.0
 MIN_THROTTLING_DELAY_SECONDS: Final = 1.0
-"""The partition has no capacity left: retries take it from those who would succeed."""
+"""The partition has no capacity left, and retries take it from other requests."""
 
 SUCCESS_DECAY: Final = 0.8
-"""Contention goes by degrees, and so does the delay."""
+"""Contention ends by degrees, and so does the delay."""
 
 MAX_PROJECTS: Final = 1_000
-"""Bounds the memory; one more, and every delay begins again with the shortest."""
+"""Bounds the memory; one more project resets every delay to the base."""
 
 
 @dataclass(slots=True)
 class Backoff:
-    """The delay of each project that was contended lately, in seconds."""
+    """The delay of each recently contended project, in seconds."""
 
     delays: dict[str, float] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""A block: requests that take contiguous numbers in one transaction, and its limits."""
+"""A block: requests that take contiguous numbers in one transaction, within limits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 
 MAX_BLOCK_REQUESTS: Final = 50
-"""TransactWriteItems takes 100 actions; a request needs two, its ticket and its key."""
+"""TransactWriteItems takes 100 actions; a request needs two: ticket and key."""
 
 MAX_BLOCK_BYTES: Final = 4 * 1024 * 1024
-"""TransactWriteItems takes 4 MB in all."""
+"""TransactWriteItems takes 4 MB in total."""
 
 MAX_ITEM_BYTES: Final = 400 * 1024
 """DynamoDB Developer Guide, "Quotas": the limit of an item, names and values."""
 
 REQUEST_OVERHEAD_BYTES: Final = 1024
-"""The rest of the two items: names, number, times, fingerprint."""
+"""The size of the two items' other attributes: names, number, times, fingerprint."""
 
 
 class NewTicket(NamedTuple):
-    """A request, the assignment that a commit makes, and the salt of its chain."""
+    """A request, its assignment if the block is committed, and its salt."""
 
     request: CreateTicket
     assignment: Assignment
@@ -31,7 +31,7 @@ class NewTicket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Tickets of one project that take contiguous numbers, all or none."""
+    """Tickets of one project that take contiguous numbers, all or nothing."""
 
     project_id: str
     head: Head
@@ -46,11 +46,11 @@ class Block:
         assigned_at: str,
         salt: Callable[[], str],
     ) -> "Block":
-        """Return the block of these requests; at least one, all of one project.
+        """Return the block of these requests.
 
         Args:
             head: The item before the first ticket.
-            requests: The requests, in the order of their numbers.
+            requests: At least one, all of one project, in the order of their numbers.
             assigned_at: The date of each ticket.
             salt: Returns a new salt at each call.
         """
@@ -72,12 +72,12 @@ class Block:
 
     @property
     def first_number(self) -> int:
-        """The number of its first ticket."""
+        """The number of the first ticket."""
         return self.head.next_number
 
     @property
     def last(self) -> Head:
-        """Its last ticket: the head of the sequence once the block is committed."""
+        """The last ticket: the head of the sequence once the block is committed."""
         last = self.tickets[-1].assignment
         return Head(last.number, last.assigned_at, last.chain or "")
 
@@ -87,18 +87,18 @@ class Block:
         return [ticket.request for ticket in self.tickets]
 
     def assignments(self) -> dict[RequestKey, Assignment]:
-        """Return the assignments that a commit makes."""
+        """Return the assignments by key, for a committed block."""
         return {ticket.request.key: ticket.assignment for ticket in self.tickets}
 
 
 def take_block(
     requests: Sequence[CreateTicket], first_number: int
 ) -> Sequence[CreateTicket]:
-    """Return the requests from the start that one block can hold.
+    """Return the first requests, as many as one block can hold.
 
-    The first of them accepts the first number. A request that would get more than its
-    `max_number` waits for the next block: an earlier one may turn out to be a replay,
-    and leave its number to it.
+    The first of them accepts the first number. A request whose number would exceed its
+    `max_number` waits for the next block: an earlier request may turn out to be a
+    replay, which frees a lower number.
     """
     size, length = 0, 0
     for number, request in enumerate(requests[:MAX_BLOCK_REQUESTS], first_number):
@@ -110,8 +110,8 @@ def take_block(
 
 
 def is_too_large(request: CreateTicket) -> bool:
-    """Tell whether the ticket's size can be why DynamoDB refuses it.
+    """Tell whether DynamoDB may reject the ticket for its size.
 
-    Of no request that comes in a body of at most `MAX_BODY_BYTES`.
+    Never true for a request in a body of at most `MAX_BODY_BYTES`.
     """
     return request.size + REQUEST_OVERHEAD_BYTES > MAX_ITEM_BYTES

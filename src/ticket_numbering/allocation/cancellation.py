@@ -1,4 +1,4 @@
-"""Interprets the reasons of a cancelled block: the next step. Pure; reads nothing."""
+"""Decides the next step from the reasons of a cancelled block, without I/O."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,10 +28,10 @@ OBSTACLES: Final[Mapping[type[TransientError], str]] = {
 
 
 IMMEDIATE_RETRIES: Final = 2
-"""Collisions in a row after which the incremented number is tried at once.
+"""The collisions in a row after which the next number is still tried at once.
 
-After that the worker backs off and reads: many workers that increment in step would
-collide on every number, and a cancelled write costs more than a read.
+Then the worker backs off and reads: many workers that increment in step would collide
+on every number, and a cancelled write costs more than a read.
 """
 
 TAKEN: Final = "others kept taking the next number"
@@ -44,21 +44,24 @@ class NextStep:
     answers: Mapping[RequestKey, Assignment | DamagedKeyRecordError]
     """The records of the block's keys; their requests leave the block."""
     collided: bool
-    """A number of the block is taken, committed."""
+    """A committed ticket has a number of the block."""
     conflicted: bool
     """Another transaction holds an item of the block, and may yet be cancelled."""
     head: Head | None = None
-    """The item to write the next block after, which is committed; None: to be read."""
+    """The committed item before the next block; None if it must be read."""
     error: TransientError | None = None
-    """Why to wait before the head is read."""
+    """The reason to back off before the head is read."""
     splits: bool = False
-    """Whether to write less at once: DynamoDB refuses one of the items."""
+    """Whether to split the block: one of its items is invalid."""
 
 
 def next_step(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
-    """Decide by every reason, position by position: a slot for each request.
+    """Decide from the reasons of every request, by position.
 
-    The attempts are those since the last progress, with this one.
+    Args:
+        block: The cancelled block.
+        slots: The reasons, one slot for each request.
+        attempts: The attempts since the last progress, including this one.
     """
     reasons = {slot.ticket for slot in slots} | {slot.key for slot in slots}
     step = NextStep(
@@ -84,11 +87,10 @@ def next_step(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
 
 
 def kind_of(reasons: Collection[Reason]) -> type[TransientError]:
-    """Return the error of a cancellation that says nothing about the items.
+    """Return the error of a cancellation that leaves the items' state open.
 
-    On a conflict the other side may still be cancelled: to increment then would
-    leave a gap.
-    Throttling counts first, because it asks for a longer delay.
+    On a conflict the other transaction may still be cancelled: an increment would leave
+    a gap. Throttling counts first, because it needs a longer delay.
     """
     if Reason.THROTTLED in reasons:
         return StoreThrottledError
@@ -98,11 +100,11 @@ def kind_of(reasons: Collection[Reason]) -> type[TransientError]:
 
 
 def _past_taken(slots: Sequence[Slot]) -> Head | None:
-    """Return the last of the run of taken numbers at the block's start.
+    """Return the last taken number of the run at the block's start.
 
-    These are committed, for their own conditions failed.
-    None where the run has no start here, or no end, or a number is external, and then
-    the sequence does not go on right after it.
+    The numbers of the run are committed, because their own conditions failed.
+    None if the run does not start at the block's first number, or does not end in it,
+    or has an external number: the sequence need not continue right after that.
     """
     run = [slot.taken_by for slot in takewhile(lambda slot: slot.is_taken, slots)]
     is_unclear = any(slot.is_taken and slot.taken_by is None for slot in slots)

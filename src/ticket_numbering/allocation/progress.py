@@ -36,54 +36,54 @@ class Progress:
 
     project_id: str
     pending: list[CreateTicket]
-    """In the order of sending, each once; different ones can share a key."""
+    """Distinct requests, in the order of sending; different ones can share a key."""
     head: Head | None = None
-    """The last item of the sequence, seen committed; None: to be read."""
+    """The last item of the sequence, seen committed; None if it must be read."""
     block_limit: int = MAX_BLOCK_REQUESTS
     attempts: int = 0
-    """Since the last progress."""
+    """The attempts since the last progress."""
     last_error: Exception = field(
         default_factory=lambda: NotAttemptedError("the invocation's time ran out")
     )
     assigned: dict[RequestKey, Assignment] = field(default_factory=dict)
-    """The numbers of the blocks that were committed here."""
+    """The numbers of the blocks that this batch committed."""
     settled: dict[RequestKey, Assignment | TransientError] = field(default_factory=dict)
-    """The number recorded before, or why no request of the key can have one now."""
-    refused: dict[RequestIdentity, TicketNumberingError] = field(default_factory=dict)
-    """Why these requests have no number; others of their keys may have one."""
+    """The recorded number of a key, or the error of all its requests."""
+    errors: dict[RequestIdentity, TicketNumberingError] = field(default_factory=dict)
+    """The errors of single requests; others of their keys may have a number."""
     attempts_per_block: list[int] = field(default_factory=list)
     collisions: int = 0
-    """Blocks cancelled because a number was taken."""
+    """Blocks that were cancelled because a number was taken."""
     conflicts: int = 0
-    """Blocks cancelled because another transaction held an item."""
+    """Blocks that were cancelled because another transaction held an item."""
     damaged_dates: set[int] = field(default_factory=set)
-    """The tickets whose dates were not followed, by number."""
+    """The numbers of tickets whose dates were not followed."""
     wait: Wait = field(default_factory=Wait)
-    """In the line of the project."""
+    """The wait in the line of the project."""
     in_order: bool = False
-    """Whether no request may be numbered before one that DynamoDB refuses."""
+    """Whether no request may overtake one that DynamoDB rejects."""
 
     def answer_to(self, request: CreateTicket) -> Assignment | Exception:
-        """Return the answer to a request; a pending one has failed.
+        """Return the answer to a request; a pending request has failed.
 
-        The number of an equal request beats a refusal.
+        The number of an equal request takes precedence over a refusal.
         """
         answer = self.assigned.get(request.key) or self.settled.get(request.key)
         if isinstance(answer, Assignment) and request.matches(answer.fingerprint):
             return answer
-        return self.refused.get(request.identity) or answer or self.last_error
+        return self.errors.get(request.identity) or answer or self.last_error
 
     def refusable(self, next_number: int) -> list[CreateTicket]:
-        """Return requests whose cap is reached and that must not wait any longer.
+        """Return the requests to refuse: their cap is reached, and others wait for it.
 
         Either no pending request accepts the next number, or one of the same key does
-        and waits behind them. The number before the next one is committed, always.
+        and waits behind them. The number before the next one is always committed.
 
         Returns:
             The requests of at most `MAX_KEYS_PER_READ` keys.
         """
         accepting: set[RequestKey] = set()
-        # Of each key, those before the first that accepts.
+        # For each key, the requests before the first that accepts the number.
         in_front: dict[RequestKey, list[CreateTicket]] = defaultdict(list)
         for request in self.pending:
             if request.accepts(next_number):
@@ -99,14 +99,14 @@ class Progress:
         return [*chain.from_iterable(due[:MAX_KEYS_PER_READ])]
 
     def block(self, head: Head, now: datetime, salt: Callable[[], str]) -> Block:
-        """Return the next block to write: of each key, only its first request."""
+        """Return the next block to write, with only the first request of each key."""
         if not head.can_be_followed(now):
             self.damaged_dates.add(head.number)
         requests = take_block(self.numberable(head.next_number), head.next_number)
         return Block.of(head, requests, head.date_after(now), salt)
 
     def numberable(self, number: int) -> list[CreateTicket]:
-        """Return the requests that can be in a block that begins with the number."""
+        """Return the requests for a block that begins with the number."""
         first: dict[RequestKey, CreateTicket] = {}
         for request in self.pending:
             first.setdefault(request.key, request)
@@ -114,7 +114,7 @@ class Progress:
         return accepting[: self.block_limit]
 
     def commit(self, block: Block) -> None:
-        """Take over the numbers of a committed block."""
+        """Record the numbers of a committed block."""
         self.attempts_per_block.append(self.attempts)
         self.head = block.last
         self.assigned |= block.assignments()
@@ -123,29 +123,30 @@ class Progress:
     def settle(
         self, outcomes: Mapping[RequestKey, Assignment | TransientError]
     ) -> None:
-        """Take out every request of these keys."""
+        """Settle every request of these keys."""
         self.settled |= outcomes
         self._remove_settled()
 
     def settle_requests(
         self, errors: Mapping[RequestIdentity, TicketNumberingError]
     ) -> None:
-        """Take out these requests, and leave the others of their keys."""
-        self.refused |= errors
+        """Settle these requests, and no other request of their keys."""
+        self.errors |= errors
         self._remove_settled()
 
     def split(self, block: Block, reason: str) -> None:
-        """Halve the block; fail a request that DynamoDB refuses on its own.
+        """Halve an invalid block; fail a request that is invalid on its own.
 
-        It is poison if it is too large. DynamoDB refuses a sound ticket too, if a
-        table has another key, for example. Then none behind it is tried, if the order
-        counts; those before it have reached their caps, and are refused as always.
+        The request is poison if it is too large. Otherwise its ticket is valid, and
+        DynamoDB rejects it because a table has another key, for example. Then no later
+        request is tried if the order counts; the earlier ones have reached their caps,
+        and are refused as always.
         """
         if len(block.requests) > 1:
             self.block_limit = len(block.requests) // 2
             return
         [request] = block.requests
-        problem = f"DynamoDB refuses the ticket: {reason}"
+        problem = f"DynamoDB rejects the ticket: {reason}"
         if is_too_large(request):
             self.settle_requests({request.identity: TicketTooLargeError(problem)})
         else:
@@ -156,7 +157,7 @@ class Progress:
 
     def _hold_back_behind(self, request: CreateTicket) -> None:
         """Fail the requests behind this one, without an attempt."""
-        error = NotAttemptedError("an earlier request of the project is refused")
+        error = NotAttemptedError("an earlier request of the project failed")
         behind = self.pending[self.pending.index(request) + 1 :]
         self.settle_requests({request.identity: error for request in behind})
 
@@ -165,6 +166,6 @@ class Progress:
         self.pending = [
             request
             for request in self.pending
-            if request.key not in answered and request.identity not in self.refused
+            if request.key not in answered and request.identity not in self.errors
         ]
         self.attempts = 0

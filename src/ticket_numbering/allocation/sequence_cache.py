@@ -1,7 +1,7 @@
-"""The head of a sequence after our own last block, for milliseconds.
+"""Caches the head of a sequence after the last own block, for milliseconds.
 
-Only a shortcut: it saves a read, and a new execution environment has none of it.
-It is safe however old it is, because it was seen committed.
+The cache saves a read, and is empty in a new execution environment.
+A cached head is safe at any age, because it was seen committed.
 """
 
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from typing import Final
 from ticket_numbering.contract.head import Head
 
 TTL: Final = timedelta(milliseconds=15)
-"""About a transaction: a worker that waited for ours has not committed before.
+"""About as long as a transaction: no worker that waited for it can commit earlier.
 
-After that a read costs less than the conflicts and collisions that it saves.
+After that a read costs less than the conflicts and collisions that it prevents.
 """
 
 MAX_PROJECTS: Final = 1_000
-"""Bounds the memory; one more empties the cache, at the cost of a read a project."""
+"""Bounds the memory; one more project empties the cache, at a read for each project."""
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -26,22 +26,22 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 class SequenceCache:
     """Caches the head of each project.
 
-    Only a block of our own that was committed is cached: never a number that was
-    tried, and never a replay's.
+    Only the head after a committed own block is cached: never a number that was only
+    tried, and never that of a replay.
     """
 
     ttl: timedelta = TTL
     entries: dict[str, tuple[Head, datetime]] = field(default_factory=dict)
-    """The head, and when it was committed, by project."""
+    """The head and the time of its commit, by project."""
 
     def head(self, project_id: str, now: datetime) -> Head | None:
-        """Return the last ticket of our last block; None if that was too long ago."""
+        """Return the last ticket of the last own block; None if that is too old."""
         head, committed_at = self.entries.get(project_id, (None, _NEVER))
-        # abs: a clock that was set back must not make an old head young again.
+        # abs: a clock that was set back must not make an old head young.
         return head if abs(now - committed_at) <= self.ttl else None
 
     def committed(self, project_id: str, head: Head, now: datetime) -> None:
-        """Cache the last ticket of our committed block."""
+        """Cache the last ticket of a committed own block."""
         if project_id not in self.entries and len(self.entries) >= MAX_PROJECTS:
             self.entries.clear()
         self.entries[project_id] = head, now

@@ -21,7 +21,7 @@ class Reason(Enum):
     CONDITION_FAILED = auto()  # The item exists, committed.
     CONFLICT = auto()  # Another transaction holds the item; nothing is known.
     THROTTLED = auto()
-    INVALID = auto()  # The item itself is refused, for its size say.
+    INVALID = auto()  # The item itself is invalid, for example too large.
     UNKNOWN = auto()
 
 
@@ -32,10 +32,10 @@ class Slot:
     ticket: Reason = Reason.NONE
     key: Reason = Reason.NONE
     recorded: Assignment | DamagedKeyRecordError | None = None
-    """The number that the request already has, where its key's condition failed."""
+    """The request's earlier assignment, if its key's condition failed."""
     taken_by: Head | None = None
-    """The ticket that has the number; None if a seed or import, or an unknown writer
-    took it: only a read tells how the sequence goes on."""
+    """The ticket that has the number; None if a seed, an import or an unknown writer
+    took it: then only a read shows how the sequence continues."""
 
     @property
     def is_taken(self) -> bool:
@@ -44,7 +44,7 @@ class Slot:
 
     @property
     def is_invalid(self) -> bool:
-        """Whether the request still needs a number and cannot be written."""
+        """Whether the request needs a number and its items are invalid."""
         return self.recorded is None and Reason.INVALID in {self.ticket, self.key}
 
 
@@ -55,14 +55,14 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Nothing of the block is written; one slot a request says why."""
+    """Nothing of the block is written; each request has a slot with the reasons."""
 
     slots: Sequence[Slot]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockInvalid:
-    """DynamoDB does not take the block as it is; nothing was tried."""
+    """DynamoDB rejects the whole block as invalid; nothing was tried."""
 
     reason: str
 
@@ -76,14 +76,14 @@ class TicketStore(Protocol):
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.
             StoreRefusedError: A right or the store is missing.
-            DamagedSequenceError: The highest number is none that a ticket can have.
+            DamagedSequenceError: The highest sort key is no ticket number.
         """
         ...
 
     def read_keys(
         self, keys: Collection[RequestKey]
     ) -> Mapping[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return the recorded assignments of these keys; may leave out unread ones.
+        """Return the recorded assignments of these keys; may leave out unread keys.
 
         Args:
             keys: At most `MAX_KEYS_PER_READ`.
@@ -97,10 +97,10 @@ class TicketStore(Protocol):
     def read_keys_in_transaction(
         self, keys: Sequence[RequestKey]
     ) -> Mapping[RequestKey, Assignment | DamagedKeyRecordError]:
-        """Return the recorded assignments; a key that is left out has no number.
+        """Return the recorded assignments; a missing key has no number.
 
-        Unlike `read_keys` it never sees a ticket's transaction half-way: a ticket that
-        a query has shown has its key here.
+        Unlike `read_keys` it never sees half of a transaction: if a query has returned
+        a ticket, this returns the record of its key.
 
         Args:
             keys: At most `MAX_KEYS_PER_READ`.
@@ -113,7 +113,7 @@ class TicketStore(Protocol):
         ...
 
     def write_block(self, block: Block) -> Committed | Cancelled | BlockInvalid:
-        """Put every ticket and every key of the block, where none exists, or nothing.
+        """Put every ticket and key of the block, or nothing if one of them exists.
 
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer;

@@ -1,9 +1,9 @@
-"""The message attributes of all that goes out, and the names of FIFO queues."""
+"""The message attributes of events and dead letters; the names of FIFO queues."""
 
 from typing import Final
 
 FIFO_SUFFIX: Final = ".fifo"
-"""SQS and SNS demand it of FIFO names and allow it to no other."""
+"""SQS and SNS require it in FIFO names and allow it in no other."""
 
 # The attributes that the worker adds to a dead letter; see `docs/on-call.md`.
 ERROR_TYPE: Final = "ErrorType"
@@ -17,10 +17,10 @@ REASON_ATTRIBUTES: Final = frozenset(
 
 
 def is_fifo(name: str) -> bool:
-    """Tell by its name, URL or ARN whether a queue or topic keeps order."""
+    """Tell by its name, URL or ARN whether a queue or topic is FIFO."""
     return name.endswith(FIFO_SUFFIX)
 
 
 def text_attribute(value: str) -> dict[str, str]:
-    """Return a message attribute that holds text, as SNS and SQS take it."""
+    """Return a text as a message attribute of SNS and SQS."""
     return {"DataType": "String", "StringValue": value}

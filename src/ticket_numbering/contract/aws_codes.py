@@ -1,8 +1,8 @@
-"""The error codes of AWS, by what they mean: worker and command line classify alike.
+"""The error codes of AWS by their meaning, shared by worker and command line.
 
-They are typed by hand and compared with botocore's. DynamoDB, SNS and SQS API
-references, "Errors" and "Common Error Types", those of STS and IAM Identity Center, and
-what botocore retries, in its modules of retries.
+They are typed by hand and compared with botocore's. Sources: the API references of
+DynamoDB, SNS, SQS, STS and IAM Identity Center ("Errors", "Common Error Types"), and
+botocore's modules of retries.
 """
 
 from http import HTTPStatus
@@ -14,7 +14,7 @@ CONFLICT: Final = "TransactionConflictException"
 INVALID_REQUEST: Final = "ValidationException"
 
 FORESTALLED: Final = frozenset({CANCELLED, CONDITION_FAILED, CONFLICT})
-"""Of a write that another writer forestalled, or is about to."""
+"""Another writer was faster, or holds the item."""
 
 THROTTLED: Final = frozenset(
     {
@@ -23,7 +23,7 @@ THROTTLED: Final = frozenset(
         "ThrottlingException",
     }
 )
-"""Of a whole call; DynamoDB Developer Guide, "Error handling"."""
+"""A whole call was throttled; DynamoDB Developer Guide, "Error handling"."""
 
 PASSING: Final = THROTTLED | {
     "BandwidthLimitExceeded",
@@ -45,7 +45,7 @@ PASSING: Final = THROTTLED | {
     "TooManyRequestsException",
     "TransactionInProgressException",
 }
-"""The same request may succeed later; answers of 5xx need no code here."""
+"""The same request may succeed later; responses of 5xx need no code here."""
 
 LATE_SIGNATURES: Final = frozenset(
     {
@@ -94,10 +94,10 @@ NOT_THERE: Final = frozenset(
         "ResourceNotFoundException",
     }
 )
-"""A queue, topic, table, mapping or alias is missing; the operations' own errors."""
+"""A queue, topic, table, mapping or alias is missing."""
 
 KMS: Final = "kms"
-"""The start of the encryption key's codes; those of throttling pass by themselves."""
+"""The prefix of the encryption key's codes; those of throttling are transient."""
 
 _PASSING_STATUSES: Final = frozenset(
     {
@@ -106,24 +106,25 @@ _PASSING_STATUSES: Final = frozenset(
         HTTPStatus.TOO_MANY_REQUESTS,
     }
 )
-"""They ask for another attempt; RFC 9110 and RFC 6585."""
+"""The client may try again; RFC 9110 and RFC 6585."""
 
 
 def passes(code: str, status: int) -> bool:
     """Tell whether the same request may succeed later, by code and HTTP status."""
     return (
         code in PASSING
-        # botocore's stand-in for the code of an answer that it could not read.
+        # botocore's stand-in for the code of an unreadable response.
         or code == str(status)
         or status in _PASSING_STATUSES
         or status >= HTTPStatus.INTERNAL_SERVER_ERROR
     )
 
 
-def is_refusal(code: str) -> bool:
-    """Tell whether AWS refuses every such request until an operator acts.
+def is_rejection(code: str) -> bool:
+    """Tell whether AWS rejects every such request until an operator acts.
 
-    Of a code that does not pass: until they restore a right, a resource or a key.
+    The operator restores a right, a resource or an encryption key. The code must be
+    one that does not pass.
     """
     return code in BAD_CREDENTIALS | NOT_ALLOWED | NOT_THERE or code.lower().startswith(
         KMS

@@ -1,6 +1,6 @@
 """The hash chain: each ticket's hash covers the hash before it; docs/evidence.md.
 
-Worker and audit share this one definition.
+Worker and audit share this definition.
 """
 
 import hashlib
@@ -14,29 +14,30 @@ from typing import Final
 CHAIN_VERSION: Final = "v1"
 
 SALT_BYTES: Final = 16
-"""No guess of an unknown text can be tested against 128 random bits."""
+"""128 random bits: without them a guess of the text cannot be tested."""
 
 CHAIN_PATTERN: Final = r"^v[0-9]+:[A-Za-z0-9_-]{1,86}$"
 """The form of every version: a later one may have up to 512 bits."""
 
 MAX_AHEAD: Final = timedelta(days=1)
-"""Of a date that the next ticket follows: no two clocks differ by more than a day.
+"""The next ticket follows a date that is at most this far ahead of the clock.
 
-A date further ahead is damaged, and would date every later ticket.
+No two clocks differ by more than a day. A date further ahead is damaged, and would
+date every later ticket.
 """
 
 
 def new_salt() -> str:
-    """Return a random salt of 22 characters; a ticket alone keeps its own."""
+    """Return a random salt of 22 characters, which only its ticket stores."""
     return secrets.token_urlsafe(SALT_BYTES)
 
 
 def commitment_of(salt: str, fingerprint: str) -> str:
-    """Return the commitment to a ticket's text, which alone tells nothing of it."""
+    """Return the commitment to a ticket's text, which reveals nothing about it."""
     return _sha256(f"[{_texts(salt, fingerprint)}]").hex()
 
 
-def chain_of(  # noqa: PLR0913 - the fields that the hash covers, each by its name.
+def chain_of(  # noqa: PLR0913 - one parameter for each field that the hash covers.
     previous: str,
     *,
     project_id: str,
@@ -53,7 +54,7 @@ def chain_of(  # noqa: PLR0913 - the fields that the hash covers, each by its na
         number: Its number.
         idempotency_key: Its key.
         commitment: The commitment to its text.
-        assigned_at: When it got the number.
+        assigned_at: The time of its assignment.
     """
     before = _texts(previous, project_id)
     after = _texts(idempotency_key, commitment, assigned_at)
@@ -62,7 +63,7 @@ def chain_of(  # noqa: PLR0913 - the fields that the hash covers, each by its na
 
 
 def valid_chain(chain: object) -> str:
-    """Return a chain of any version as it is; "" for all else."""
+    """Return a chain of any version unchanged; "" for any other value."""
     return chain if isinstance(chain, str) and _is_chain(chain) else ""
 
 
@@ -71,7 +72,7 @@ _is_chain: Final = re.compile(CHAIN_PATTERN).fullmatch
 
 # json.dumps would make an encoder at each call, which takes longer than the hash.
 def _texts(*texts: str) -> str:
-    """Return texts as JSON, with a comma between."""
+    """Return texts as JSON, joined by commas."""
     return ",".join(map(encode_basestring_ascii, texts))
 
 

@@ -1,4 +1,4 @@
-"""The checksum of an answer of DynamoDB; worker and command line compare alike."""
+"""The checksum of a response of DynamoDB, for worker and command line."""
 
 import json
 from http import HTTPStatus
@@ -7,10 +7,10 @@ from zlib import crc32
 
 
 def is_damaged(answer: Any) -> bool:
-    """Tell whether DynamoDB's answer does not fit the checksum in its headers.
+    """Tell whether DynamoDB's response differs from the checksum in its headers.
 
-    A checksum that is no number fits nothing. An emulator may send none; then a success
-    must be JSON, for botocore takes a proxy's page for an empty answer.
+    A malformed checksum always differs. An emulator may send none; then a success must
+    be JSON, because botocore reads a proxy's page as an empty response.
     """
     checksum = answer.headers.get("x-amz-crc32")
     if checksum is not None:

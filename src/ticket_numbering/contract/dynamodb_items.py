@@ -14,22 +14,22 @@ from ticket_numbering.contract.messages import (
 from ticket_numbering.contract.values import MAX_NUMBER
 
 NUMBER: Final = "number"
-"""The sort key of a ticket; its key's record has it too."""
+"""The sort key of a ticket; the record of its key has it, too."""
 
 ASSIGNED_AT: Final = "assigned_at"
-"""The time of the assignment; a ticket and its key's record have it."""
+"""The time of the assignment, in a ticket and in the record of its key."""
 
 RECORD_ID: Final = "id"
-"""The table key of a record, which `key_id` makes."""
+"""The table key of a key's record; `key_id` makes its value."""
 
 FINGERPRINT: Final = "fingerprint"
-"""Of a key's record: the hash of the request's content."""
+"""The hash of the request's content, in the record of its key."""
 
 EXPIRES_AT: Final = "expires_at"
-"""Of a key's record: when DynamoDB may delete it, in epoch seconds."""
+"""The time after which DynamoDB may delete a key's record, in epoch seconds."""
 
 ORIGIN: Final = "origin"
-"""Only an external number has it, reserved or imported; docs/seeding.md."""
+"""Set only on an item of an external number, reserved or imported; docs/seeding.md."""
 
 EXTERNAL: Final = "elsewhere"
 """The `origin` of a number that another system gave."""
@@ -38,7 +38,7 @@ STATUS: Final = "status"
 """Set only by operator commands."""
 
 RESERVED: Final = "reserved"
-"""The `status` of an item that only stands for an external number."""
+"""The `status` of an item that reserves an external number and is no ticket."""
 
 VOIDED: Final = "voided"
 """The `status` of a ticket that is not valid; it keeps its number."""
@@ -68,44 +68,44 @@ SEED_ATTRIBUTES: Final = frozenset({RESERVED_UP_TO, RESERVED_AFTER})
 """The seed of a reserved item; a ticket imported in its place keeps them."""
 
 CHAIN: Final = "chain"
-"""The hash of a ticket that the worker numbered; its key's record has it too."""
+"""The hash of a ticket that the worker numbered; the record of its key has it, too."""
 
 SALT: Final = "salt"
-"""Of a ticket alone: its chain covers it with the text."""
+"""The random salt of a ticket's hash; only the ticket has it."""
 
 COMMITMENT: Final = "commitment"
-"""Only an erased ticket has it: the chain covers it in place of text and salt."""
+"""The hash of text and salt; only an erased ticket has it, in place of both."""
 
 ERASED_FINGERPRINT: Final = f"{ERASED}:"
 """Marks the key of an erased ticket; repeats are matched by key alone."""
 
 HEAD_ATTRIBUTES: Final = (NUMBER, ASSIGNED_AT, CHAIN, ORIGIN)
-"""The attributes of a ticket that the next one depends on."""
+"""The attributes of a ticket that the next ticket depends on."""
 
 COVERED: Final = CONTENT_DEFAULTS.keys() | {NUMBER, ASSIGNED_AT, CHAIN, SALT}
-"""The attributes of a ticket that its hash covers, and the hash."""
+"""The attributes of a ticket that its hash covers, and the hash itself."""
 
 MARKED: Final = {
     status: {STATUS, TIMES[status], REASONS[status], CALLERS[status]}
     for status in TIMES
 }
-"""The attributes that a status brings."""
+"""The attributes that each status adds."""
 
 ATTRIBUTES: Final = COVERED.union(
     {COMMITMENT, ORIGIN, IMPORTED_BY}, SEED_ATTRIBUTES, *MARKED.values()
 )
-"""All attributes that this release writes to items of the tickets' table."""
+"""All attributes that this release writes to items of the Tickets table."""
 
 Fields = dict[str, Any]
 
 
 def key_id(key: RequestKey) -> str:
-    """Join the key's parts; a project id has no `#`, so no two keys share an id."""
+    """Join the key's parts; a project id has no `#`, so the id is unique."""
     return f"{key.project_id}#{key.idempotency_key}"
 
 
 def key_of_id(record_id: str) -> RequestKey:
-    """Return the key whose record has an id, with missing parts left empty."""
+    """Return the key of a record's id; missing parts are empty."""
     project_id, _, idempotency_key = record_id.partition("#")
     return RequestKey(project_id, idempotency_key)
 
@@ -123,7 +123,7 @@ def ticket_id(project_id: str, number: int) -> Fields:
 def ticket_item(
     request: CreateTicket, assignment: Assignment, salt: str | None = None
 ) -> Fields:
-    """Return the ticket, without the request's defaults; no chain without its salt."""
+    """Return a ticket's item, without defaults; without a salt it has no chain."""
     item = request.content() | {
         NUMBER: assignment.number,
         "priority": request.priority,
@@ -135,7 +135,7 @@ def ticket_item(
 
 
 def key_item(key: RequestKey, assignment: Assignment, expires_at: int | None) -> Fields:
-    """Return the record of a key, which expires at an epoch second, or never."""
+    """Return the record of a key; it expires at an epoch second, or never."""
     record: Fields = {
         RECORD_ID: key_id(key),
         **key._asdict(),
@@ -154,8 +154,8 @@ def ticket_number(project_id: str, item: Mapping[str, Any]) -> int:
     """Return the sort key of a ticket's item.
 
     Raises:
-        DamagedSequenceError: It is none that a ticket can have: negative, a fraction,
-            or too large. Another program put the item there.
+        DamagedSequenceError: It is no number of a ticket: negative, a fraction, or too
+            large. Another program put the item there.
     """
     digits = item[NUMBER]["N"]
     if digits.isdecimal() and 0 < int(digits) <= MAX_NUMBER:
@@ -175,6 +175,6 @@ def assignment(item: Mapping[str, Any]) -> Assignment | DamagedKeyRecordError:
     if is_number and ":" in fingerprint and assigned_at is not None:
         chain = valid_chain(item.get(CHAIN, {}).get("S")) or None
         return Assignment(int(number), fingerprint, assigned_at, chain)
-    # Never the values: another program wrote them, and they may be anything.
+    # The values are left out: another program wrote them.
     item_id = item[RECORD_ID]["S"]
     return DamagedKeyRecordError(f"damaged record of an idempotency key: {item_id}")

@@ -1,4 +1,4 @@
-"""The envelope of an event."""
+"""The envelope of an event: its message group and message attributes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from ticket_numbering.contract.messages import RequestKey
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An event as SNS takes it."""
+    """An event with the parameters that SNS takes."""
 
     event: CloudEvent
     group: str
@@ -20,7 +20,7 @@ class Envelope:
     attributes: Mapping[str, str] = field(default_factory=dict)
     """The message attributes, for filter policies and tracing."""
     replayed: bool = False
-    """Whether it may have been published before, and must arrive again."""
+    """Whether it may have been published before, and must be delivered again."""
 
     @classmethod
     def of_ticket(
@@ -60,7 +60,7 @@ class Envelope:
 
     @property
     def message_attributes(self) -> dict[str, dict[str, str]]:
-        """The message attributes in the form of SNS."""
+        """The message attributes in the form that SNS takes."""
         return {name: text_attribute(text) for name, text in self.attributes.items()}
 
     def entry(self, *, fifo: bool) -> dict[str, Any]:
@@ -72,8 +72,8 @@ class Envelope:
             "MessageGroupId": self.group,
         }
         if fifo:
-            # It drops an id that it saw in the last 5 minutes: botocore's second
-            # sending, and no replay, for the requester may have missed the first.
+            # SNS drops an id of the last 5 minutes: a retry of botocore, but no
+            # replay, because the requester may have missed the first event.
             suffix = f"/{uuid4()}" if self.replayed else ""
             entry["MessageDeduplicationId"] = self.event.id + suffix
         return entry

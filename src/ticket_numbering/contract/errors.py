@@ -1,4 +1,4 @@
-"""The error tree: it answers whether a retry can help.
+"""The error tree: its branches say whether a retry can help.
 
 TicketNumberingError
 +-- PoisonMessageError              it never can: to the dead-letter queue
@@ -31,9 +31,10 @@ class PoisonMessageError(TicketNumberingError):
     """The message can never succeed, however often it is tried.
 
     Args:
-        message: Names the field and the fault, for the dead letter; it may repeat
-            names that the producer chose.
-        field: A field of the contract, or `body`, for the log, which must not.
+        message: The field and the fault, for the dead letter; it may repeat names that
+            the producer chose.
+        field: A field of the contract, or `body`, for the log, which repeats no such
+            name.
         reason: The fault as a code, unless the class has one.
     """
 
@@ -41,7 +42,7 @@ class PoisonMessageError(TicketNumberingError):
     key: tuple[str, str] | None = None
     """The project and idempotency key of a body, if they can be read.
 
-    Set where it is read, because a second time could take as long.
+    The parser sets it, because to parse the body again could take as long.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class TicketTooLargeError(PoisonMessageError):
 
 
 class SequenceFullError(TicketNumberingError):
-    """The project's numbers have reached the request's `max_number`: an answer."""
+    """The project's numbers have reached the request's `max_number`; a final answer."""
 
     field: Final = "max_number"
     reason: Final = Reason.CAP_REACHED
@@ -89,11 +90,11 @@ class StoreUnavailableError(TransientError):
 
 
 class StoreThrottledError(StoreUnavailableError):
-    """A partition, a table or the account takes no more requests at this moment."""
+    """A partition, a table or the account takes no more requests for the moment."""
 
 
 class StoreRefusedError(TransientError):
-    """AWS refuses the request until an operator restores a right or a resource."""
+    """AWS rejects the request until an operator restores a right or a resource."""
 
 
 class DamagedKeyRecordError(TransientError):

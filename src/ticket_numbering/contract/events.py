@@ -116,10 +116,10 @@ class TicketNumberAssigned(TicketEvent):
 
         Args:
             request: The request.
-            assignment: The number that it has.
+            assignment: The number of the request.
             source: The stack, as a CloudEvents source.
-            padding: The digits that the number has for display, at least.
-            trace: `traceparent` and `tracestate` of the message that asks.
+            padding: The minimum of digits for display.
+            trace: `traceparent` and `tracestate` of the request's message.
         """
         number, assigned_at = assignment.number, assignment.assigned_at
         key = ticket_key(request.project_id, number)
@@ -137,7 +137,7 @@ class TicketNumberAssigned(TicketEvent):
 
 
 class RefusedRequest(BaseModel):
-    """A refused request, without the producer's other words."""
+    """A refused request, without the producer's texts."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 

@@ -19,9 +19,9 @@ from ticket_numbering.contract.chain import CHAIN_PATTERN
 from ticket_numbering.contract.values import MAX_NUMBER
 
 _PATTERN: Final = "pattern"
-"""Names the errors of this module, beside those of Pydantic."""
+"""The type of this module's errors, beside those of Pydantic."""
 
-# Patterns that texts may not match, in the schema too: in the dialect that Python,
+# Patterns that texts must not match, also in the schema: in the dialect that Python,
 # ECMA 262 and others share, where surrogates have no name.
 _LINE_BREAK: Final = {
     "description": "A line break at the end, which `$` allows in some languages.",
@@ -71,7 +71,7 @@ def _given(value: Any) -> Any:
 
 
 def _counted(value: Any) -> Any:
-    """Refuse too many names before their texts, as Pydantic refuses too many items."""
+    """Reject too many names before their texts, as Pydantic rejects too many items."""
     if isinstance(value, dict) and len(value) > MAX_ATTRIBUTES:
         problem = f"must have at most {MAX_ATTRIBUTES} items"
         raise PydanticCustomError("too_long", problem)
@@ -79,22 +79,22 @@ def _counted(value: Any) -> Any:
 
 
 def or_null(kind: Any) -> BeforeValidator:
-    """Let null mean that an optional field is absent, as many serializers write it."""
+    """Accept null for an absent optional field, because many serializers write it."""
     return BeforeValidator(_given, json_schema_input_type=kind | None)
 
 
-# They stand after the bounds of a field, so that a bound is reported in its own words.
+# They follow the bounds of a field, so that a bound is reported in its own words.
 TEXT: Final = AfterValidator(_allowed)
 ONE_LINE: Final = AfterValidator(lambda text: _one_line(_allowed(text)))
 
 
-def _without(refused: dict[str, str], **bounds: Any) -> Any:
-    """Return the bounds of a text; the schema also gets the refused pattern."""
-    return Field(json_schema_extra={"not": {**refused}}, **bounds)
+def _without(forbidden: dict[str, str], **bounds: Any) -> Any:
+    """Return the bounds of a text; the schema also gets the forbidden pattern."""
+    return Field(json_schema_extra={"not": {**forbidden}}, **bounds)
 
 
 def _in_words(rule: str) -> WrapValidator:
-    """Tell a rule in words, in place of a pattern; the error keeps its type."""
+    """Report a broken rule in words, not as a pattern; the error keeps its type."""
 
     def validated(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -137,7 +137,7 @@ AttributeName = Annotated[
 AttributeValue = Annotated[str, _without(FORBIDDEN_IN_TEXT, max_length=1024), TEXT]
 MAX_LABELS: Final = 20
 MAX_ATTRIBUTES: Final = 50
-"""Ours; the limit of a body bounds the bytes of both."""
+"""This project's own limit; that of a body bounds the bytes of both."""
 
 Labels = Annotated[list[Label], Field(max_length=MAX_LABELS)]
 Attributes = Annotated[
@@ -151,13 +151,13 @@ Chain = Annotated[str, _without(_LINE_BREAK, pattern=CHAIN_PATTERN)]
 EventSource = Annotated[
     str, _without(_LINE_BREAK, pattern=r"^/ticket-numbering/[A-Za-z0-9-]+$")
 ]
-"""Names the stack, because two stacks can have the same ticket key."""
+"""The stack is in it, because two stacks can have the same ticket key."""
 
 _PROJECT_ID: Final[TypeAdapter[str]] = TypeAdapter(ProjectId)
 _IDEMPOTENCY_KEY: Final[TypeAdapter[str]] = TypeAdapter(IdempotencyKey)
 
 
-# A mutated guard has no type, and its callers would all be refused by the type checker.
+# A mutated guard has no type, so the type checker would reject all its callers.
 def is_project_id(value: Any) -> TypeGuard[str]:  # pragma: no mutate block
     """Tell whether it is a valid project id."""
     return _is_valid(_PROJECT_ID, value)
@@ -176,7 +176,7 @@ def timestamp(moment: datetime) -> str:
     """Return the form of every time: 2026-11-22T10:00:00.000Z.
 
     Args:
-        moment: Of any time zone, and aware of it.
+        moment: A time that is aware of its zone, which may be any.
     """
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")

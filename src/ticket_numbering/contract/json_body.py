@@ -1,4 +1,4 @@
-"""JSON as a contract reads it: one object, no name twice, a clear reason if not."""
+"""Parses a body: one JSON object without a repeated name, or a clear reason."""
 
 import gc
 import json
@@ -16,7 +16,7 @@ from ticket_numbering.contract.reasons import Reason
 MAX_REPORTED_NAME: Final = 64
 MAX_REPORTED_PROBLEMS: Final = 3
 MAX_NAMES: Final = 100
-"""Twice what a valid object can have; each wrong one is a problem of its own."""
+"""Twice the names of the largest valid object; each wrong one is a problem."""
 
 _ENVELOPES: Final = {
     ("Type", "TopicArn"): "the envelope of SNS: set RawMessageDelivery on the "
@@ -26,7 +26,7 @@ _ENVELOPES: Final = {
     ("specversion", "type"): "a CloudEvent: send its data alone",
     ("message_id", "body"): "a saved dead letter: send what jq -r .body prints",
 }
-"""The members by which an envelope is known, and what its producer must set."""
+"""The members that identify an envelope, and the remedy for its producer."""
 
 _REASONS: Final = {
     "missing": Reason.MISSING,
@@ -39,7 +39,7 @@ _REASONS: Final = {
     "string_too_long": Reason.TOO_LONG,
     "string_too_short": Reason.TOO_SHORT,
 }
-"""Of the types of Pydantic's errors; `_reason` knows the others."""
+"""The reason of each type of Pydantic's errors; `_reason` knows the others."""
 
 
 def json_object(body: str) -> dict[str, Any]:
@@ -69,10 +69,10 @@ def not_json(problem: str) -> InvalidMessageError:
 
 
 def reject_envelope(fields: Mapping[str, Any]) -> None:
-    """Refuse an object that another service has put around a body.
+    """Reject an object that another service has put around a body.
 
     Raises:
-        InvalidMessageError: It is one; the reason says what its producer must set.
+        InvalidMessageError: It is one; the message has the remedy for its producer.
     """
     for members, remedy in _ENVELOPES.items():
         if fields.keys() >= {*members}:
@@ -80,10 +80,10 @@ def reject_envelope(fields: Mapping[str, Any]) -> None:
 
 
 def reject_many_names(fields: Mapping[str, Any]) -> None:
-    """Refuse an object of so many names that naming its problems would take long.
+    """Reject an object of too many names: to list its problems would take long.
 
     Raises:
-        InvalidMessageError: It is one; its project and key can be read all the same.
+        InvalidMessageError: It is one; its project and key can still be read.
     """
     if len(fields) > MAX_NAMES:
         problem = f"body: must have at most {MAX_NAMES} names"
@@ -91,7 +91,7 @@ def reject_many_names(fields: Mapping[str, Any]) -> None:
 
 
 def _read(body: str) -> Any:
-    """Read JSON; a number of thousands of digits, which int() refuses, as a float."""
+    """Read JSON; a number of thousands of digits, which int() rejects, as a float."""
     read = partial(json.loads, body, object_pairs_hook=_unique)
     with _without_collector():
         try:
@@ -104,7 +104,7 @@ def _read(body: str) -> Any:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Spare the garbage collector what has no cycles: it would triple the time."""
+    """Disable the garbage collector, which triples the time and finds no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -124,14 +124,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def shown(name: str) -> str:
-    """Return a name that the producer chose as a reason can hold it: short, visible."""
+    """Return a name that the producer chose, shortened and printable."""
     if len(name) > MAX_REPORTED_NAME:
         name = name[:MAX_REPORTED_NAME] + "..."
     return name if name and name.isprintable() else json.dumps(name)
 
 
 def problems(error: ValidationError) -> str:
-    """Name the fields and their faults, without repeating their values."""
+    """Return the fields and their faults as text, without the values."""
     problems = error.errors(
         include_url=False, include_context=False, include_input=False
     )
@@ -142,11 +142,11 @@ def problems(error: ValidationError) -> str:
 
 
 def fault_of(error: ValidationError, known: Collection[str]) -> tuple[str, Reason]:
-    """Return the first wrong field, and the first reason that it is wrong for.
+    """Return the first wrong field and the first of its reasons.
 
     Args:
         error: The problems of a body, at least one.
-        known: The fields of the contract; one that it does not know is the body.
+        known: The fields of the contract; an unknown one counts as `body`.
     """
     problems = error.errors(
         include_url=False, include_context=False, include_input=False
@@ -161,11 +161,11 @@ def fault_of(error: ValidationError, known: Collection[str]) -> tuple[str, Reaso
 
 
 def _reason(kind: str) -> Reason:
-    """Return the reason of a type of Pydantic's errors; our own are of the form."""
+    """Return the reason of an error's type; this module's own are of the pattern."""
     of_others = Reason.WRONG_TYPE if kind.endswith("_type") else Reason.PATTERN
     return _REASONS.get(kind, of_others)
 
 
 def _place(location: tuple[int | str, ...]) -> str:
-    """Name the field; Pydantic cannot, where the name itself is no valid text."""
+    """Return the name of a field; Pydantic cannot, if the name is no valid text."""
     return ".".join(shown(str(part)) for part in location) or "body"

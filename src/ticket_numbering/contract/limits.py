@@ -1,6 +1,6 @@
-"""What a stack allows: the limits on requests that its template's parameters set.
+"""The limits of a stack on requests, which parameters of its template set.
 
-The worker and the command line ask the same object.
+The worker and the command line share them.
 """
 
 import re
@@ -21,14 +21,15 @@ _SLOW: Final = re.compile(
 """Matches patterns for which one id could take the whole time of its batch.
 
 A repeated group multiplies the ways to match without a bound, each of `*`, `+` and the
-comma by an id's length, each `?` by two, a group by its alternatives: so at most three
-repeat, five of all are allowed, and four with alternatives and something that repeats.
-The template's `AllowedPattern` refuses the same.
+comma by an id's length, each `?` by two, a group by its alternatives. So at most three
+of `*`, `+` and comma are allowed, five with `(` and `?`, and four with alternatives
+and a repetition.
+The template's `AllowedPattern` rejects the same.
 """
 
 
 def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
-    """Return the compiled pattern; Pydantic's own check lets OverflowError pass."""
+    """Return the compiled pattern; Pydantic's own check lets OverflowError through."""
     try:
         compiled = re.compile(pattern)
         if not _SLOW.match(compiled.pattern):
@@ -42,8 +43,8 @@ def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
 class Limits(BaseModel):
     """The limits of a stack; by default it has none.
 
-    They are read from the stack's outputs (`AllowedProjects`), and for the worker's
-    settings from its variables (`ALLOWED_PROJECTS`); a test demands both.
+    The command line reads them from the stack's outputs (`AllowedProjects`), and the
+    worker from its variables (`ALLOWED_PROJECTS`); a test checks that both exist.
     """
 
     model_config = ConfigDict(frozen=True, alias_generator=to_pascal)
@@ -54,7 +55,7 @@ class Limits(BaseModel):
     """Matches the whole id of each project that may have tickets."""
 
     def refusal(self, request: CreateTicket) -> PoisonMessageError | None:
-        """Return why the stack refuses a valid request; None if it does not.
+        """Return the refusal of a valid request; None if the limits allow it.
 
         The error's type and field are part of the event's id.
         """

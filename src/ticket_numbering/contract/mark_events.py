@@ -16,7 +16,7 @@ from ticket_numbering.contract.events import FACT, TicketEvent, ticket_key
 from ticket_numbering.contract.field_types import IdempotencyKey, ProjectId, Timestamp
 
 MAX_REASON: Final = 500
-"""Ours: the ticket keeps it for ever, and every subscriber gets it."""
+"""This project's own limit: the ticket and every subscriber keep the reason."""
 
 
 class MarkedTicket(BaseModel):
@@ -58,7 +58,7 @@ class TicketMarked(TicketEvent):
 
     @classmethod
     def of(cls, item: Mapping[str, Any], *, source: str) -> Self:
-        """Build the event of a ticket's item; a repeat builds an equal one.
+        """Build the event of a ticket's item; a repeat builds an equal event.
 
         Raises:
             ValidationError: The item lacks a field of the event.

@@ -42,23 +42,23 @@ MAX_BODY_BYTES: Final = 256 * 1024
 FINGERPRINT_VERSION: Final = "v1"
 
 _NO_CONTENT: Final = {"max_number"}
-"""A condition of the request, which its ticket does not keep."""
+"""The conditions of a request, which its ticket does not store."""
 
 
 class RequestKey(NamedTuple):
-    """The caller's identity of one request: it has one number for ever."""
+    """The caller's identity of a request, which has one number for ever."""
 
     project_id: str
     idempotency_key: str
 
 
 RequestIdentity = tuple[RequestKey, str]
-"""A key and a fingerprint: equal for repeats of one request only."""
+"""A key and a fingerprint, equal only for repeats of one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The number that a request has, as its idempotency key records it."""
+    """The number of a request, as the record of its idempotency key has it."""
 
     number: int
     fingerprint: str
@@ -68,7 +68,7 @@ class Assignment:
 
 
 class CreateTicket(BaseModel):
-    """Asks for one ticket in a project; one JSON object, unknown fields refused."""
+    """Asks for one ticket in a project; one JSON object without unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -116,7 +116,7 @@ class CreateTicket(BaseModel):
 
     @property
     def key(self) -> RequestKey:
-        """The identity under which this request is numbered once."""
+        """The caller's identity of the request."""
         return RequestKey(self.project_id, self.idempotency_key)
 
     @property
@@ -141,8 +141,7 @@ class CreateTicket(BaseModel):
     def fingerprint(self) -> str:
         """Versioned SHA-256 of the content.
 
-        A field added later, with a default, leaves the fingerprints of older
-        messages alone.
+        A new field with a default leaves the fingerprints of older messages unchanged.
         """
         return _fingerprint(self.content())
 
@@ -150,15 +149,15 @@ class CreateTicket(BaseModel):
     def size(self) -> int:
         """Upper bound of the UTF-8 bytes of the request's names and values.
 
-        No more than the body has, for compact JSON escapes as little as can be.
+        At most the size of the body, because compact JSON escapes as few as possible.
         """
         return len(self.model_dump_json(exclude_defaults=True).encode())
 
     def matches(self, fingerprint: str) -> bool:
-        """Tell whether a recorded fingerprint can be that of this request.
+        """Tell whether a recorded fingerprint can belong to this request.
 
-        One of another version is trusted: two versions of the worker side by side
-        must not dead-letter each other's requests when they are sent again.
+        A fingerprint of another version is trusted: two versions of the worker side by
+        side must not dead-letter repeats of each other's requests.
         """
         version, _, _ = fingerprint.partition(":")
         return version != FINGERPRINT_VERSION or fingerprint == self.fingerprint
@@ -196,7 +195,7 @@ class CreateTicket(BaseModel):
 
     @classmethod
     def key_of(cls, body: str) -> RequestKey | None:
-        """Return the key of any body that holds one, valid as a request or not."""
+        """Return the key of a body that has one, even if the request is invalid."""
         try:
             return _key_in(json_object(body))
         except InvalidMessageError:
@@ -219,12 +218,12 @@ CONTENT_DEFAULTS: Final = {
 
 
 def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
-    """Return the fingerprint of a ticket's text, valid or not, as it is stored.
+    """Return the fingerprint of a ticket's stored text, valid or not.
 
-    Of the fields that a request can leave out only the priority is always stored.
+    A ticket always stores the priority, and no other field that is at its default.
 
     Raises:
-        TypeError: It has a value that no request can have.
+        TypeError: The text has a value that no request can have.
     """
     content = {name: ticket[name] for name in CONTENT_DEFAULTS if name in ticket}
     if content.get("priority") == CONTENT_DEFAULTS["priority"]:
@@ -232,7 +231,7 @@ def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
     return _fingerprint(content)
 
 
-# An encoder takes longer than the hash; most values are texts, which need none.
+# An encoder takes longer than the hash, and most values are texts, which need none.
 _encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 

@@ -1,6 +1,6 @@
 """The reasons of a refusal as codes, each with its meaning and its remedy.
 
-No code repeats a word of the producer.
+No code contains a text of the producer.
 """
 
 from enum import StrEnum
@@ -8,17 +8,17 @@ from typing import Self
 
 
 class Reason(StrEnum):
-    """Why a message is refused; of several reasons at one field the first counts.
+    """Why a message is refused; if a field has several reasons, the first counts.
 
-    A function of the error's type, of its field and of the body: so the content of an
-    event is a function of its id. It stays one only if no member changes its meaning,
-    and none its place in the order.
+    The reason is a function of the error's type, its field and the body, so the content
+    of an event is a function of its id. No member may change its meaning or its place
+    in the order.
     """
 
     meaning: str
-    """For the page."""
+    """The meaning, for the reference page."""
     remedy: str
-    """What the producer does; for the page."""
+    """The producer's remedy, for the reference page."""
 
     def __new__(cls, code: str, meaning: str, remedy: str) -> Self:
         """Make a member that is equal to its code."""

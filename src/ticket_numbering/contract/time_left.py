@@ -1,4 +1,4 @@
-"""The time that is left for waits and calls within an invocation."""
+"""The time that is left of an invocation, for waits and calls."""
 
 from collections.abc import Callable
 

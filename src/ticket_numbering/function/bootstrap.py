@@ -1,4 +1,4 @@
-"""Builds the clients and picks the adapters, once for each execution environment."""
+"""Builds clients, adapters and worker, once for each execution environment."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -23,16 +23,16 @@ from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.worker import MAX_PROJECTS_SIDE_BY_SIDE, Worker
 
 LINE_TIMEOUT_SECONDS: Final = 0.3
-"""Ten times as long as such a call takes; then the line is none."""
+"""Ten times the usual duration of such a call; after that the line has failed."""
 
 CLIENT_CONFIG: Final[dict[str, Any]] = {
     "connect_timeout": CONNECT_TIMEOUT_SECONDS,
     "read_timeout": READ_TIMEOUT_SECONDS,
-    # Explicit, for botocore's default mode and count have changed between versions.
+    # Explicit, because botocore's default mode and count differ between versions.
     "retries": {"mode": "standard", "total_max_attempts": MAX_CALL_ATTEMPTS},
     "tcp_keepalive": True,
     "max_pool_connections": MAX_PROJECTS_SIDE_BY_SIDE,
-    # A quarter of a batch's processor time, for what types and tests have checked.
+    # It takes a quarter of a batch's processor time; types and tests check the same.
     "parameter_validation": False,
 }
 
@@ -42,11 +42,14 @@ LINE_CONFIG: Final[dict[str, Any]] = {
     "read_timeout": LINE_TIMEOUT_SECONDS,
     "retries": {"mode": "standard", "total_max_attempts": 1},
 }
-"""Of the line: a repeated request counts twice, and a hint is worth no long wait."""
+"""The client of the line: one short attempt.
+
+A repeated request counts twice, and a hint is worth no long wait.
+"""
 
 
 def bootstrap(settings: Settings | None = None) -> Worker:
-    """Return the worker on AWS; `AWS_ENDPOINT_URL` points it elsewhere.
+    """Return the worker on AWS, or at the endpoint that `AWS_ENDPOINT_URL` names.
 
     Raises:
         pydantic.ValidationError: The environment lacks a setting.
@@ -75,7 +78,7 @@ def bootstrap(settings: Settings | None = None) -> Worker:
 
 
 def _client(service: str, config: Mapping[str, Any] = CLIENT_CONFIG) -> Any:
-    """Return a client that refuses damaged answers."""
+    """Return a client that rejects damaged responses."""
     make: Any = boto3.client  # Its type accepts literal names only.
     client = make(service, config=Config(**config))
     client.meta.events.register("after-call-error", reject_damaged)

@@ -1,4 +1,4 @@
-"""The environment as frozen, validated settings; nothing else reads the environment."""
+"""Reads the environment into frozen, validated settings; no other module reads it."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class WorkerLimits(Limits):
-    """The limits, by the names of the worker's variables."""
+    """The stack's limits, under the names of the worker's variables."""
 
     model_config = ConfigDict(alias_generator=str.upper, hide_input_in_errors=True)
 
@@ -24,7 +24,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         alias_generator=str.upper,
-        # The environment holds credentials, and the log keeps every error.
+        # The environment has credentials, and the log has every error.
         hide_input_in_errors=True,
     )
 
@@ -34,27 +34,27 @@ class Settings(BaseModel):
     dead_letter_queue_url: Name
 
     lines_table: str = ""
-    """Where the workers of a contended project queue; without it they do not."""
+    """The table for the queue of a contended project's workers; "" for no queue."""
 
     limits: WorkerLimits = WorkerLimits()
-    """What the stack allows."""
+    """The stack's limits on requests."""
 
     event_source: EventSource
     """The stack, as the CloudEvents source of every event."""
 
     idempotency_retention_days: Annotated[int, Field(ge=0)] = 0
-    """The days that an idempotency key is kept; 0 means for ever."""
+    """The days for which an idempotency key is kept; 0 means for ever."""
 
     number_padding: Annotated[int, Field(ge=0, le=12)] = 0
-    """The digits of a number for display, at least; shorter ones begin with zeros."""
+    """The minimum of digits for display; shorter numbers are padded with zeros."""
 
     max_attempts: Annotated[int, Field(ge=1)] = 40
-    """Attempts at one block before its requests go back to the queue."""
+    """The attempts at one block before its requests return to the queue."""
 
     deadline_reserve_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 10.0
-    """No new read, write or early announcement starts with less left of the time.
+    """No read, write or early announcement starts with less time left.
 
-    Covers one call that runs into its timeouts, `LONGEST_CALL_SECONDS`.
+    It covers one call that runs into its timeouts, `LONGEST_CALL_SECONDS`.
     """
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The answers of a batch: the results, their announcement, and what goes back."""
+"""The progress of a batch: the results, their announcement, and the retries."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ from ticket_numbering.worker.results import (
 )
 
 ANNOUNCED_DELIVERIES: Final = 4
-"""Up to this delivery, poison is not dead-lettered before it was announced."""
+"""Up to this delivery, poison is dead-lettered only after its announcement."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class BatchProgress:
     """The answers to the records of a batch so far, each event announced once.
 
     One thread at a time announces, so that a FIFO topic keeps the order. Replays are
-    announced too: the first delivery may have died before it announced the number.
+    announced too: the first delivery may have failed before it announced the number.
     """
 
     entries: Sequence[Pending | Poison | Retry]
@@ -56,15 +56,15 @@ class BatchProgress:
     time_left: TimeLeft
     clock: Callable[[], float]
     recorded: Mapping[RequestKey, Assignment | Exception] = field(default_factory=dict)
-    """The earlier answers that a lookup found."""
+    """The earlier answers, as a lookup read them."""
     allocations: dict[str, Progress] = field(default_factory=dict)
-    """Those that answer the others, by project."""
+    """The progress of the other requests, by project."""
     has_failed: bool = False
-    """Whether the last announcement left out an event; it is due again."""
+    """Whether the last announcement failed for an event, which is due again."""
     accepted_at: dict[str, float] = field(default_factory=dict)
     """When each event was published, by its id."""
     _tried: Mapping[RequestIdentity, Pending] = field(init=False)
-    """The record whose request is tried for all that are equal."""
+    """The record that stands for all equal requests."""
     _results: dict[int, Result] = field(default_factory=dict)
     """The final results by index."""
 
@@ -78,7 +78,7 @@ class BatchProgress:
 
     @property
     def is_fifo(self) -> bool:
-        """Whether the records are of a FIFO queue."""
+        """Whether the records come from a FIFO queue."""
         return any(entry.record.is_fifo for entry in self.entries)
 
     @property
@@ -91,11 +91,11 @@ class BatchProgress:
         return projects
 
     def newly_answered(self) -> list[Result]:
-        """Return the results that are final, but were not at the last call.
+        """Return the results that became final since the last call.
 
         The answer to a request is final once no request of its key is pending: until
-        then an equal one's number can replace a refusal. Not to be called while a task
-        runs.
+        then the number of an equal request can replace a refusal. Call it only while no
+        task runs.
         """
         allocations = self.allocations.values()
         pending = {
@@ -113,10 +113,10 @@ class BatchProgress:
         return [self._result(index) for index in range(len(self.entries))]
 
     def announce(self, results: Iterable[Result]) -> Mapping[str, Exception]:
-        """Publish the events that are not out yet.
+        """Publish the events that are not published yet.
 
         Returns:
-            The errors of the unpublished, by event id.
+            The errors of the unpublished events, by event id.
         """
         due = {
             event_id: envelope
@@ -186,10 +186,10 @@ def deduplicate(pending: Iterable[Pending]) -> dict[RequestIdentity, Pending]:
 def with_retries(
     results: Iterable[Result], failures: Mapping[str, Exception]
 ) -> list[Result]:
-    """Return unannounced messages to the queue, and those a FIFO group holds back.
+    """Turn results into retries: unannounced ones, and those a FIFO group holds back.
 
-    A failure holds back the later records of its group, and so does a number that is
-    not announced; a refusal takes no number, so no later message overtakes it.
+    A failure holds back the later records of its group, and so does an unannounced
+    number. A refusal takes no number, so it holds back no later message.
     """
     failed_groups: set[str | None] = set()
     retried: list[Result] = []
@@ -204,10 +204,10 @@ def with_retries(
 
 
 def _unannounced(result: Result, failures: Mapping[str, Exception]) -> Exception | None:
-    """Return why a result must come back for its event.
+    """Return the error that a result must be retried for: its event is unpublished.
 
-    Poison goes to the dead-letter queue without it in the end, for SQS would move it
-    there without its reason.
+    After `ANNOUNCED_DELIVERIES`, poison is dead-lettered without its event: SQS would
+    move it without its reason.
     """
     if isinstance(result, Retry) or result.event is None:
         return None

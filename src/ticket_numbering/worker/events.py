@@ -1,4 +1,4 @@
-"""Where every event of the worker is made, and put into its envelope."""
+"""Makes every event of the worker, and its envelope."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ class Events:
     source: str
     """The stack, as the CloudEvents source of every event."""
     padding: int = 0
-    """The digits of a number in an announcement's `display`, at least."""
+    """The minimum of digits that an announcement's `display` shows."""
 
     def of_number(
         self, pending: Pending, assignment: Assignment, *, is_new: bool
     ) -> TicketNumberAssigned:
-        """Return the event of a number, for a record that asks for it.
+        """Return the event of a number, for a record that requests it.
 
         Raises:
-            DamagedKeyRecordError: No event can hold what the key's record says.
-            pydantic.ValidationError: Nor a number that the worker gave now: a bug.
+            DamagedKeyRecordError: The key's record has a value that no event can have.
+            pydantic.ValidationError: A new assignment has one, which is a bug.
         """
         try:
             return TicketNumberAssigned.of(
@@ -81,7 +81,7 @@ def _key_of(result: Refused | Poison) -> RequestKey | None:
 
 
 def announcements(results: Iterable[Result]) -> dict[str, Envelope]:
-    """Return the events of the results by id, each once: numbers, then refusals."""
+    """Return the distinct events of the results by id: numbers, then refusals."""
     numbers: dict[str, Envelope] = {}
     refusals: dict[str, Envelope] = {}
     for result in results:

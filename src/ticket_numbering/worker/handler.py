@@ -31,8 +31,8 @@ MILLISECOND_DIGITS = 3
 def build_handler(worker: Worker) -> LambdaHandler:
     """Wrap a worker as a Lambda handler.
 
-    A batch of which everything failed is reported like any other: raising would only
-    show a lone transient failure as a crash of the function.
+    A batch in which every record failed is reported like any other: an exception would
+    show a single transient failure as a crash of the function.
     """
 
     @logger.inject_lambda_context(clear_state=True)
@@ -60,12 +60,12 @@ def build_handler(worker: Worker) -> LambdaHandler:
 
 
 def _response(records: Iterable[SQSRecord], results: Sequence[Result]) -> BatchResponse:
-    """Name every message that is not known to be done: SQS deletes all others."""
+    """Name every message that is not known to be done; SQS deletes the others."""
     returned = {
         result.record.message_id for result in results if isinstance(result, Retry)
     }
     done = {result.record.message_id for result in results} - returned
-    # Once each, in the order of the batch.
+    # Without repeats, in the order of the batch.
     failed = dict.fromkeys(
         record.message_id for record in records if record.message_id not in done
     )
@@ -108,7 +108,7 @@ def _log(result: Result, waits: Mapping[str, float]) -> None:
 
 
 def _log_damaged_dates(progress: Progress) -> None:
-    """Name the tickets, and not the dates: another program wrote them."""
+    """Log the tickets without the dates, which another program wrote."""
     for number in sorted(progress.damaged_dates):
         logger.error(
             "date of a ticket is not followed: malformed, or over a day ahead",
@@ -117,7 +117,7 @@ def _log_damaged_dates(progress: Progress) -> None:
 
 
 def _read(error: PoisonMessageError) -> dict[str, str]:
-    """Return the project and the key that were read in a body without a request."""
+    """Return the project and the key of a malformed body, if they could be read."""
     return dict(zip(("project_id", "idempotency_key"), error.key or (), strict=False))
 
 
@@ -134,13 +134,13 @@ def _log_retry(result: Retry, line: dict[str, Any]) -> None:
     if isinstance(error, TransientError):
         logger.warning(result.message, extra=line)
     else:
-        # A failure that we did not foresee is a bug: its stack trace is wanted.
+        # An unexpected failure is a bug, which needs its stack trace.
         logger.error(result.message, extra=line, exc_info=error)
 
 
 def _count(report: BatchReport) -> None:
-    # Powertools writes a line for each hundred values of a metric, and warns if none
-    # is left for the last line: so the counts come last.
+    # Powertools writes a line for each hundred values of a metric, and warns if the
+    # last line would be empty: so the counts come last.
     for seconds in _seconds_to_announced(report.results, report.accepted_at):
         metrics.add_metric(Metric.SECONDS, MetricUnit.Seconds, seconds)
     for progress in report.allocations:
@@ -165,13 +165,13 @@ def _count(report: BatchReport) -> None:
 def _seconds_to_announced(
     results: Iterable[Result], accepted_at: Mapping[str, float]
 ) -> list[float]:
-    """Return the wait of each announced number, that of its oldest message.
+    """Return the seconds from the oldest message of each number to its announcement.
 
     A redelivered message has waited since it was sent; a redriven one is a new message.
     """
     sent_at: dict[str, int] = {}
     for result in results:
-        # Without the time in an event made by hand.
+        # A hand-made event may lack the time.
         if isinstance(result, Numbered) and (sent := result.record.sent_at):
             event_id = result.event.id
             sent_at[event_id] = min(sent, sent_at.get(event_id, sent))

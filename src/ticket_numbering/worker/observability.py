@@ -1,7 +1,7 @@
 """The shared logger, the metrics, and every metric name.
 
-Service name and level come from Powertools' own environment variables, which the
-template sets. The level is the logger's alone: metrics have none.
+Service name and log level come from Powertools' own environment variables, which the
+template sets.
 """
 
 import logging
@@ -12,17 +12,17 @@ from aws_lambda_powertools import Logger, Metrics
 
 NAMESPACE: Final = "TicketNumbering"
 
-# A second copy of each stack trace would make a bug's line twice as long.
+# A second copy of each stack trace would double the length of a bug's line.
 logger = Logger(use_rfc3339=True, serialize_stacktrace=False)
 metrics = Metrics(namespace=NAMESPACE)
 
-# With a lower level these log requests, and with them the tickets' texts.
+# At a lower level these log requests, and with them the tickets' texts.
 for name in ("boto3", "botocore", "urllib3"):
     logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class Metric(StrEnum):
-    """Of one invocation; failure counts are of deliveries, not of messages."""
+    """The metrics of an invocation; failures count deliveries, not messages."""
 
     ASSIGNED = "TicketNumbersAssigned"
     REPLAYED = "AssignmentsReplayed"

@@ -22,12 +22,12 @@ class Publisher(Protocol):
     def publish(
         self, envelopes: Sequence[Envelope], time_left: TimeLeft
     ) -> Mapping[str, AnnouncementError]:
-        """Publish, and return the errors of the unpublished, by event id."""
+        """Publish the events; return the errors of the unpublished, by event id."""
         ...
 
 
 class DeadLetter(Protocol):
-    """A message that can never succeed, and why."""
+    """A message that can never succeed, with the reason."""
 
     @property
     def record(self) -> SQSRecord:
@@ -46,7 +46,7 @@ class DeadLetterQueue(Protocol):
     def send(
         self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
     ) -> Mapping[str, DeadLetterError]:
-        """Send, and return the errors of the unsent, by message id."""
+        """Send the messages; return the errors of the unsent, by message id."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""The result of a record: one of the classes of `Result`, and nothing else.
+"""The result of a record: one of the classes of `Result`.
 
-A record without an answer and without an error cannot be expressed, so no message is
-deleted by oversight.
+No class stands for a record without an answer or an error, so no message is deleted
+by oversight.
 Each result has its `outcome` and `message` in the log, and the metric that counts it.
 """
 
@@ -67,7 +67,7 @@ class Refused:
     request: CreateTicket
     error: SequenceFullError
     event: TicketRefused | None = None
-    """Set before it is announced."""
+    """Set before the announcement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Poison:
     error: PoisonMessageError
     request: CreateTicket | None = None
     event: TicketRefused | None = None
-    """Set before it is announced; None if project and key cannot be read."""
+    """Set before the announcement; None if project or key cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +97,16 @@ class Retry:
     error: Exception
     request: CreateTicket | None = None
     ticket_key: str | None = None
-    """If the request has a number that is not announced."""
+    """The ticket of a request that has an unannounced number."""
     refusal: Refusal | None = None
-    """If the message is refused, and that is not announced or not dead-lettered."""
+    """The refusal of a message that is not announced or not dead-lettered."""
 
 
 Result = Assigned | Replayed | Refused | Poison | Retry
 
 
 def caught(action: Callable[[], Value]) -> Value | Exception:
-    """Run the action; a failure, even a bug, becomes a value of this record alone."""
+    """Run the action; return its failure, even a bug, as a value."""
     try:
         return action()
     except Exception as error:  # noqa: BLE001 - the edge: a bug must not fail the batch
@@ -123,7 +123,7 @@ def failed(
 
 
 def retry(result: Result, error: Exception) -> Retry:
-    """Return the result of a record that goes back after all."""
+    """Turn a result into a retry, because of an error after it."""
     key = result.event.id if isinstance(result, Numbered) else None
     refusal = result.error if isinstance(result, Poison | Refused) else None
     return Retry(result.record, error, result.request, key, refusal)

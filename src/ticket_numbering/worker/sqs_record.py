@@ -14,12 +14,12 @@ ATTRIBUTE_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,256}")
 """SQS API reference, SendMessage, "MessageAttribute"."""
 
 DIGITS: Final = re.compile("[0-9]{1,19}")
-"""More digits than any count or time has; int() refuses thousands of them."""
+"""More digits than any count or time has; int() rejects thousands of them."""
 
 TRACEPARENT: Final = re.compile(
     "(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
 )
-"""W3C Trace Context, "Traceparent Header"; no later version than 00 has more parts."""
+"""W3C Trace Context, "Traceparent Header"; no version after 00 has more parts."""
 
 _MEMBER: Final = r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[!-+\--<>-~ ]{0,255}[!-+\--<>-~]"
 TRACESTATE: Final = re.compile(rf"(?=.{{1,512}}$){_MEMBER}( *, *{_MEMBER}){{0,31}}")
@@ -28,7 +28,7 @@ TRACESTATE: Final = re.compile(rf"(?=.{{1,512}}$){_MEMBER}( *, *{_MEMBER}){{0,31
 
 @dataclass(frozen=True, slots=True)
 class SQSRecord:
-    """One SQS message; tolerant, for an event made by hand may lack anything."""
+    """One SQS message; a hand-made event may lack any member but the id."""
 
     message_id: str
     body: str | None
@@ -37,7 +37,7 @@ class SQSRecord:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> "SQSRecord":
-        """Take over a record of a Lambda SQS event, as far as SQS could send it."""
+        """Parse a record of a Lambda SQS event; ignore members that SQS cannot send."""
         body = raw.get("body")
         attributes = _members(raw.get("attributes"), (str, int))
         return cls(
@@ -49,7 +49,7 @@ class SQSRecord:
 
     @property
     def receive_count(self) -> int:
-        """The count of the message's deliveries, this one included."""
+        """The number of the message's deliveries, including this one."""
         return self._number("ApproximateReceiveCount") or 1
 
     @property
@@ -64,15 +64,15 @@ class SQSRecord:
             return None
         try:
             return timestamp(datetime.fromtimestamp(self.sent_at / 1000, UTC))
-        except (OverflowError, ValueError):  # Only in an event made by hand.
+        except (OverflowError, ValueError):  # Only in a hand-made event.
             return None
 
     @property
     def sort_key(self) -> int:
         """Sort key within a batch; ties keep the batch's order.
 
-        A FIFO queue's batch is in order already, and the clocks behind the times that
-        its messages were sent at may differ.
+        The batch of a FIFO queue is in order already, and the clocks behind its
+        messages' timestamps may differ.
         """
         return 0 if self.is_fifo else self.sent_at
 
@@ -107,7 +107,7 @@ class SQSRecord:
         return CreateTicket.parse(self.body)
 
     def _text(self, name: str) -> str:
-        # A missing one becomes a text that no standard allows.
+        # A missing attribute becomes "None", which no standard allows.
         return str(self.message_attributes.get(name, {}).get("stringValue"))
 
     def _number(self, name: str) -> int | None:
@@ -116,7 +116,7 @@ class SQSRecord:
 
 
 def _members(value: Any, kind: type | tuple[type, ...]) -> dict[str, Any]:
-    """Return the members of an object that are as they should be."""
+    """Return the members of an object that have a valid name and type."""
     if not isinstance(value, Mapping):
         return {}
     return {

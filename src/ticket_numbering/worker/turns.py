@@ -1,8 +1,7 @@
-"""Tasks that take turns on a few threads: one that backs off gives its thread away.
+"""Tasks that take turns on a few threads: one that backs off releases its thread.
 
 So no task waits for the delay of another, and each has its first turn before any has
-its second. While none runs and one waits, a thread that has nothing else to do works
-for the others.
+its second. While no task runs and one waits, a free thread does idle work.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from ticket_numbering.contract.time_left import TimeLeft
 AT_ONCE: Final = float("-inf")
 
 Task = Callable[[], float | None]
-"""Goes on until it is done, or must wait for the seconds that it returns."""
+"""Runs until it is done, or returns the seconds that it must wait."""
 
 Work = Callable[[], object]
 
@@ -30,32 +29,32 @@ class Turns:
     time_left: TimeLeft
     sleep: Callable[[float], None]
     idle_work: Callable[[], Work | None]
-    """Returns the work of an idle moment, if there is any.
+    """Returns the work of an idle moment, or None.
 
     No task runs or starts during the call. Tasks go on during the work; one that finds
-    no thread meanwhile is late by the rest of it.
+    no free thread is late until the work is done.
     """
     waiting: list[tuple[float, int]] = field(init=False)
-    """When each task is due that waits without a thread, and its index; a heap."""
+    """The due time and index of each task that waits without a thread; a heap."""
     sleeping: int = 0
-    """Tasks that wait on a thread."""
+    """The count of tasks that wait on a thread."""
     running: int = 0
-    """Threads that run a task or do idle work."""
+    """The count of threads that run a task or do idle work."""
     _lock: Lock = field(default_factory=Lock)
 
     def __post_init__(self) -> None:
         self.waiting = [(AT_ONCE, index) for index in range(len(self.tasks))]
 
     def take(self, _thread: int = 0) -> None:
-        """Run the task that is due first, again and again, until none waits.
+        """Run the task that is due first, in a loop, until none waits for a thread.
 
-        Then every task that is not done yet has a thread of its own.
+        Then every unfinished task has a thread of its own.
         """
         while turn := self._next():
             turn()
 
     def is_idle(self) -> bool:
-        """Return whether no task runs or should, and one waits."""
+        """Return whether no task runs or is due, and one waits."""
         if self.running:
             return False
         if self.waiting:
@@ -66,9 +65,9 @@ class Turns:
     def _next(self) -> Work | None:
         """Return the thread's next turn; None if no task waits for a thread.
 
-        A thread that would sleep or end looks first whether this moment is idle.
+        A thread that would sleep or end first takes idle work, if the moment is idle.
         """
-        with self._lock:  # The look and the counts are one step.
+        with self._lock:  # The check and the counts are one step.
             if self.is_idle() and (work := self.idle_work()):
                 self.running += 1
                 return partial(self._do, work)
@@ -101,5 +100,5 @@ class Turns:
                 heappush(self.waiting, (self._now() + delay, index))
 
     def _now(self) -> float:
-        """Return a time that grows, by the clock that the deadline goes by."""
+        """Return the negative time left, which grows: the deadline's own clock."""
         return -self.time_left()

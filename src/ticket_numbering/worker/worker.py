@@ -1,9 +1,9 @@
-"""A batch of records: each gets its result, independent of the others.
+"""Processes a batch of records: each gets its result, independent of the others.
 
-Parse, deduplicate, look up redelivered requests, allocate each project's numbers
-side by side, announce numbers and refusals, dead-letter. Each of them ends in time for
-the next; poison comes last, so it uses up no time but its own.
-While a project backs off and no other is at work, the answers so far are announced.
+Parse, deduplicate, look up redelivered requests, allocate each project's numbers in
+parallel, announce numbers and refusals, dead-letter. Each step ends in time for the
+next; dead letters come last, so they delay no other message.
+While a project backs off and no other runs, the answers so far are announced.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ MAX_PROJECTS_SIDE_BY_SIDE: Final = 10
 """Threads, and so connections, that a batch of many projects uses."""
 
 LOOKUP_SHARE: Final = 1 / 3
-"""Of the time that is left, after which no more is looked up."""
+"""The share of the remaining time after which no lookup starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class BatchReport:
     results: Sequence[Result]
     """One a record, in the order of the batch."""
     allocations: Sequence[Progress] = ()
-    """One a project that numbers were tried for."""
+    """One for each project that numbers were tried for."""
     announcements_failed: int = 0
     accepted_at: Mapping[str, float] = field(default_factory=dict)
     """When each event was announced, by its id, in seconds since 1970."""
@@ -100,12 +100,12 @@ class Worker:
     def _look_up_redelivered(
         self, pending: Iterable[Pending], time_left: TimeLeft
     ) -> Mapping[RequestKey, Assignment | Exception]:
-        """Find earlier batch, at the cost of a read.
+        """Return the earlier answers to redelivered requests, at the cost of a read.
 
-        Only a shortcut: where it fails, or takes too long, the keys' own conditions
-        give the answer.
+        It is only a shortcut: if it fails, or takes too long, the conditions on the
+        keys give the answer.
         """
-        # Each key once, and in the order of the batch.
+        # Distinct keys, in the order of the batch.
         keys = [
             *dict.fromkeys(
                 entry.request.key for entry in pending if entry.record.receive_count > 1
@@ -117,7 +117,7 @@ class Worker:
             some, keys = keys[:MAX_KEYS_PER_READ], keys[MAX_KEYS_PER_READ:]
             records = caught(partial(self.allocator.store.read_keys, some))
             if isinstance(records, Exception):
-                # Only a bug's stack trace is wanted.
+                # Only a bug needs its stack trace.
                 bug = None if isinstance(records, TransientError) else records
                 line = {"error_type": type(records).__name__, "error": str(records)}
                 message = "lookup of redelivered requests failed"
@@ -129,9 +129,9 @@ class Worker:
     def _allocate(self, batch: BatchProgress) -> None:
         """Allocate each project's numbers, on a few threads; announce early.
 
-        A task that waits is due above the deadline reserve, so that an announcement
-        meanwhile starts above it too. If SNS hangs, that takes as long as an attempt
-        that hangs, and once: nothing more is announced early after a failure.
+        A waiting task is due before the deadline reserve begins, so an announcement
+        during the wait starts before it, too. A hanging SNS costs as much time as a
+        hanging attempt, and only once: a failure ends early announcements.
         """
 
         def announcement() -> Work | None:
@@ -146,7 +146,7 @@ class Worker:
                 try:
                     taken = pool.map(turns.take, range(threads))
                 except RuntimeError:
-                    # No more threads can be started: those that could go on, as this.
+                    # No more threads can be started; those that were go on, as this.
                     turns.take()
                 else:
                     list(taken)
@@ -156,10 +156,10 @@ class Worker:
     def _task(
         self, batch: BatchProgress, project_id: str, requests: Sequence[CreateTicket]
     ) -> Task:
-        """Return the task of numbering one project's requests, turn by turn."""
+        """Return the task that numbers one project's requests, turn by turn."""
 
         def turn() -> float | None:
-            # Begins in its first turn, for a cached number ages quickly.
+            # Starts in its first turn, because a cached number ages quickly.
             if not (progress := batch.allocations.get(project_id)):
                 progress = self.allocator.start(project_id, requests)
                 progress.in_order = batch.is_fifo
@@ -176,7 +176,7 @@ class Worker:
     def _dead_lettered(
         self, results: Sequence[Result], time_left: TimeLeft
     ) -> list[Result]:
-        """Send the poison; return the unsent to the queue."""
+        """Send poison to the dead-letter queue; turn failures into retries."""
         failures = failures_of(
             lambda letters: self.dead_letters.send(letters, time_left),
             {

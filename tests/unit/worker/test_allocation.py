@@ -550,7 +550,7 @@ class TestRefusedTicket:
         answer = allocation.answer_to(bad)
         requests.remove(bad)
         assert type(answer) is error
-        assert str(answer) == f"DynamoDB refuses the ticket: {why}"
+        assert str(answer) == f"DynamoDB rejects the ticket: {why}"
         assert environment.store.numbers() == [1, 2, 3, 4]
         assert environment.store.keys_in_order() == keys(requests)
         assert environment.reads == 1

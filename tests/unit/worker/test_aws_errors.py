@@ -25,7 +25,7 @@ from tests.support.canned_aws import aws_client, client_error
 from tests.support.worker_calls import clients_and_calls
 from ticket_numbering.adapters.aws_errors import (
     code_of,
-    is_refusal,
+    is_rejection,
     member,
     passes,
     translated,
@@ -74,10 +74,10 @@ LASTING: list[Exception] = [
 ]
 
 
-PASSES, REFUSED, LASTS = (True, False), (False, True), (False, False)
+PASSES, REJECTED, LASTS = (True, False), (False, True), (False, False)
 PASSING = (408, 421, 429, 500, 502, 503, 504)
 THROTTLING = ("Throttl", "ThroughputExceeded", "RequestLimit", "TransactionIn")
-REFUSALS = ("KMS", "Kms", "Auth", "Security", "Address", "NotFound", "NotExist")
+REJECTIONS = ("KMS", "Kms", "Auth", "Security", "Address", "NotFound", "NotExist")
 
 
 def codes(words: Iterable[str]) -> set[str]:
@@ -120,21 +120,21 @@ class TestPasses:
         assert of_botocore > {"RequestTimeout", "SlowDown"}
         assert of_botocore <= aws_codes.PASSING
 
-    def test_every_code_of_a_missing_right_or_resource_is_a_refusal(self) -> None:
-        refused = codes(REFUSALS) - codes(THROTTLING)
+    def test_every_code_of_a_missing_right_or_resource_is_a_rejection(self) -> None:
+        rejected = codes(REJECTIONS) - codes(THROTTLING)
 
-        assert refused
-        assert [code for code in refused if not is_refusal(client_error(code))] == []
+        assert rejected
+        assert [code for code in rejected if not is_rejection(client_error(code))] == []
 
     @pytest.mark.parametrize(
         ("code", "status", "expected"),
         [
             # The references list these; a service's own model does not.
-            ("AccessDeniedException", 403, REFUSED),
-            ("AWS.SimpleQueueService.NonExistentQueue", 403, REFUSED),
-            ("ExpiredTokenException", 403, REFUSED),
-            ("KMS.DisabledException", 403, REFUSED),
-            ("UnrecognizedClientException", 403, REFUSED),
+            ("AccessDeniedException", 403, REJECTED),
+            ("AWS.SimpleQueueService.NonExistentQueue", 403, REJECTED),
+            ("ExpiredTokenException", 403, REJECTED),
+            ("KMS.DisabledException", 403, REJECTED),
+            ("UnrecognizedClientException", 403, REJECTED),
             ("KMS.ThrottlingException", 400, PASSES),
             ("ThrottledException", 400, PASSES),
             ("RequestExpired", 400, PASSES),
@@ -149,12 +149,12 @@ class TestPasses:
             *[("SomethingNew", status, LASTS) for status in (400, 403, 404, 413, 499)],
         ],
     )
-    def test_error_passes_or_is_a_refusal_by_code_and_status(
+    def test_error_passes_or_is_a_rejection_by_code_and_status(
         self, code: str, status: int, expected: tuple[bool, bool]
     ) -> None:
         error = client_error(code, status)
 
-        assert (passes(error), is_refusal(error)) == expected
+        assert (passes(error), is_rejection(error)) == expected
 
     @pytest.mark.parametrize(
         ("answer", "expected"),
