@@ -33,14 +33,12 @@ from ticket_numbering.worker.worker import Worker
 from ticketctl.audit.audit import audit_tables
 from ticketctl.audit.heads import KeptHead
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.aws.items import json_values, plain, serialized, timestamp_now
+from ticketctl.aws.items import plain, serialized, timestamp_now
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import find_ticket
 from ticketctl.cli.errors import InputError
 from ticketctl.export.export import Export
-from ticketctl.export.unexplained import Unexplained
-from ticketctl.files.exported import end_line, record_line
 from ticketctl.importing.judging import Judge
 from ticketctl.importing.planning import judge_all
 from ticketctl.importing.writing import Import, ends
@@ -223,18 +221,9 @@ class RestoredSystem:
 
     def export(self, name: str) -> Path:
         """Write an export; return its file."""
-        path, reader = self.folder / name, self._reader()
-        tickets, lines = Export(reader, ()), []
+        path = self.folder / name
         with AuditDatabase({}) as numbers:
-            unexplained = Unexplained(reader, numbers)
-            for item in tickets.tickets():
-                lines.append(json_values(item.fields))
-                unexplained.note(item)
-            lines += [
-                record_line(json_values(record.fields))
-                for record in unexplained.records()
-            ]
-        lines.append(end_line(tickets.items, unexplained.count, tickets.missing))
+            lines = [*Export(self._reader(), numbers).lines()]
         path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         return path
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
-from ticketctl.aws.items import json_values
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
@@ -20,8 +19,6 @@ from ticketctl.cli.output import (
     spinner,
 )
 from ticketctl.export.export import Export
-from ticketctl.export.unexplained import Unexplained
-from ticketctl.files.exported import end_line, record_line
 from ticketctl.files.whole_file import so_far, writing
 from ticketctl.ledger.database import AuditDatabase
 
@@ -48,11 +45,13 @@ def export(
     about = reader.check_key(reader.tickets_table, "project_id", NUMBER)
     if has_keys:
         reader.check_key(reader.keys_table, RECORD_ID)
-    tickets = Export(reader, projects)
-    _write(tickets, save, "" if projects else f" of about {about:,}", has_keys=has_keys)
-    counts = counted(tickets.items, "item"), counted(len(tickets.last), "project")
+    with AuditDatabase({}) as numbers:
+        tickets = Export(reader, numbers, projects)
+        of_about = "" if projects else f" of about {about:,}"
+        _write(tickets, save, of_about, has_keys=has_keys)
+    counts = counted(tickets.items, "item"), counted(len(tickets.present), "project")
     print_note(f"exported {' of '.join(counts)}{f' to {save}' if save else ''}")
-    if absent := {*projects} - tickets.last.keys():
+    if absent := {*projects} - tickets.present.keys():
         raise NotThereError(f"no tickets: {', '.join(sorted(absent))}")
     if tickets.missing:
         missing = counted(tickets.missing, "number")
@@ -63,21 +62,14 @@ def export(
 def _write(
     tickets: Export, save: Path | None, of_about: str, *, has_keys: bool
 ) -> None:
-    """Write the lines of all tickets, then of what they do not explain."""
+    """Write all lines, and show the progress where they are not on the screen."""
     is_on_screen = console().is_terminal and not save  # The lines themselves show it.
     with (
         writing(save) as write,
         note_if_interrupted(lambda: so_far(save, counted(tickets.items, "item"))),
         nullcontext() if is_on_screen else spinner("exporting") as show,
-        AuditDatabase({}) as numbers,
     ):
-        unexplained = Unexplained(tickets.reader, numbers, tickets.projects)
-        for item in tickets.tickets():
-            write(json_values(item.fields))
-            unexplained.note(item)
+        for line in tickets.lines(has_keys=has_keys):
+            write(line)
             if show and tickets.items % STEP == 0:
                 show(f"exporting: {tickets.items:,}{of_about}")
-        for record in unexplained.records() if has_keys else ():
-            write(record_line(json_values(record.fields)))
-        records = unexplained.count if has_keys else None
-        write(end_line(tickets.items, records, tickets.missing))

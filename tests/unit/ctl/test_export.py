@@ -32,6 +32,7 @@ from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import Status
 from ticketctl.export.command import STEP, export
 from ticketctl.export.export import Export
+from ticketctl.ledger.database import AuditDatabase
 from ticketctl.ledger.findings import FindingKind
 
 TABLES = None, None
@@ -40,8 +41,9 @@ TABLES = None, None
 
 def exported(steps: Steps, *projects: str, **limits: Any) -> tuple[list[str], Export]:
     """Return the ticket keys of all items in their order, and the counts."""
-    export = Export(reader_of(steps), projects, **limits)
-    return [ticket.ticket_key for ticket in export.tickets()], export
+    with AuditDatabase({}) as numbers:
+        export = Export(reader_of(steps), numbers, projects, **limits)
+        return [ticket.ticket_key for ticket in export.tickets()], export
 
 
 def keys(*numbers: int) -> list[str]:
