@@ -22,7 +22,7 @@ Columns = Annotated[
     LOCAL,
     'ticketctl convert a.csv --map "Issue key=key" --map Summary=title --save b.jsonl',
     "ticketctl convert a.csv --project WEB --time-zone Europe/Berlin --save b.jsonl",
-    "ticketctl convert wishes.csv --key-prefix wishes | ticketctl send-file -",
+    "ticketctl convert wishes.csv | ticketctl send-file - --key-prefix wishes",
 )
 def convert(  # noqa: PLR0913 - one parameter for each option.
     *,
@@ -56,10 +56,6 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
             "texts and lists are cut. A remark names the lines."
         ),
     ] = False,
-    key_prefix: Annotated[
-        str | None,
-        typer.Option(help="Make requests: start of the keys of rows without a key."),
-    ] = None,
     save: Save = None,
 ) -> None:
     """Make lines for `import`, or requests for `send-file`, from a foreign file.
@@ -75,6 +71,6 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
     from ticketctl.convert import command as work
 
     given = work.Choices(
-        columns or (), project, encoding, date_format, time_zone, fit, key_prefix, save
+        columns or (), project, encoding, date_format, time_zone, fit, save
     )
     work.convert(file, given)

@@ -9,7 +9,6 @@ from ticketctl.cli.output import counted, note_if_interrupted, print_note
 from ticketctl.convert.columns import mapped
 from ticketctl.convert.convert import Conversion, Rules, check_end, open_rows
 from ticketctl.convert.times import check_form, zone_of
-from ticketctl.files.derived_keys import keys_of
 from ticketctl.files.lines import Problems
 from ticketctl.files.whole_file import so_far, writing
 
@@ -25,21 +24,19 @@ class Choices:
     date_format: str | None = None
     time_zone: str | None = None
     fit: bool = False
-    key_prefix: str | None = None
     save: Path | None = None
 
 
 def convert(file: str, choices: Choices) -> None:
     """Convert a file, or standard input."""
-    save, prefix = choices.save, choices.key_prefix
+    save = choices.save
     if choices.project is not None:
         checked_project(choices.project)
     if choices.date_format:
         check_form(choices.date_format)
     zone = zone_of(choices.time_zone) if choices.time_zone else None
-    keys = keys_of(file, prefix) if prefix is not None else None
     problems, count = Problems(file), 0
-    rules = Rules(choices.project, choices.date_format, zone, choices.fit, keys)
+    rules = Rules(choices.project, choices.date_format, zone, choices.fit)
     conversion = Conversion(rules, problems)
     fields, changes = mapped(choices.columns), conversion.changes
     with (

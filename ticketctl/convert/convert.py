@@ -15,7 +15,6 @@ from ticketctl.cli.output import counted
 from ticketctl.convert.columns import Columns
 from ticketctl.convert.rows import rows_of
 from ticketctl.convert.times import time_of
-from ticketctl.files.derived_keys import DerivedKeys
 from ticketctl.files.fitting import fitted
 from ticketctl.files.json_lines import json_lines, objects
 from ticketctl.files.lines import (
@@ -44,8 +43,6 @@ class Rules:
     """For dates that name none."""
     fit: bool = False
     """Whether texts are made to fit."""
-    keys: DerivedKeys | None = None
-    """Makes the keys of requests."""
 
 
 @dataclass
@@ -128,8 +125,6 @@ class Conversion:
     rules: Rules
     problems: Problems
     changes: Changes = field(default_factory=Changes)
-    _equal: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-    """How often a request of the same content came."""
 
     def lines(self, rows: Iterable[Line]) -> Iterator[Fields]:
         """Yield the line of each good row; the bad ones are problems."""
@@ -152,16 +147,7 @@ class Conversion:
             fields["assigned_at"] = self._time(fields["assigned_at"], row.number)
         if self.rules.fit:
             fields = self._fitted(fields, row.number)
-        if self.rules.keys and "idempotency_key" not in fields:
-            if numbered := [name for name in _OF_A_TICKET if name in fields]:
-                why = "--key-prefix is for requests, which have no number yet"
-                raise InvalidMessageError(f"{numbered[0]}: {why}")
-            fields["idempotency_key"] = self.rules.keys.key(fields, self._count)
         return fields
-
-    def _count(self, digest: str) -> int:
-        self._equal[digest] += 1
-        return self._equal[digest]
 
     def _time(self, value: Any, row: int) -> str:
         time = time_of(value, self.rules.form, self.rules.zone)

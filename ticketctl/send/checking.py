@@ -11,8 +11,8 @@ from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.sender import MAX_BATCH_BYTES, Request
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import print_note, sanitized
-from ticketctl.files.derived_keys import DerivedKeys
 from ticketctl.files.lines import Line, Problems, shown_name
+from ticketctl.send.derived_keys import DerivedKeys
 from ticketctl.send.spool import Spool
 
 _NOTHING: Final = (

@@ -122,7 +122,7 @@ def test_tour_ends_with_a_clean_audit(printed: Path, tmp_path: Path) -> None:
     assert len({*keys} - {"refused"}) == expected
     (tmp_path / "wishes.csv").write_text("project_id;title\nMINE;Export\n")
     made = (
-        "ticketctl convert wishes.csv --key-prefix w | ticketctl send-file - --dry-run"
+        "ticketctl convert wishes.csv | ticketctl send-file - --key-prefix w --dry-run"
     )
     assert "good tickets: 1" in said(made, tmp_path)
     listed = said("ticketctl list WEB --limit 1", tmp_path)

@@ -20,7 +20,6 @@ from ticketctl.convert.columns import Columns, mapped
 from ticketctl.convert.convert import Changes, Conversion, Rules, open_rows
 from ticketctl.convert.rows import rows_of
 from ticketctl.convert.times import time_of, zone_of
-from ticketctl.files.derived_keys import DerivedKeys
 from ticketctl.files.fitting import fitted
 from ticketctl.files.lines import Line, Problems
 
@@ -242,27 +241,6 @@ class TestFit:
 
         assert lines == [line]
         assert not [*conversion.changes.remarks()]
-
-
-class TestRequests:
-    """With a prefix of keys the lines are requests."""
-
-    def test_keys_are_those_of_a_file_of_that_prefix(self) -> None:
-        row = {"project_id": "PROJ", "title": "t"}
-
-        lines, _ = converted(row, row, keys=DerivedKeys("a.csv"))
-
-        assert [line["idempotency_key"] for line in lines] == [
-            "a.csv-69ec28be539c5ea291bed76e-1",
-            "a.csv-69ec28be539c5ea291bed76e-2",
-        ]
-
-    def test_row_is_bad_when_it_has_a_number_already(self) -> None:
-        lines, conversion = converted(
-            {"number": 1, "title": "t"}, keys=DerivedKeys("a.csv")
-        )
-
-        assert (lines, conversion.problems.number) == ([], 1)
 
 
 def shown() -> list[Sequence[str]]:
