@@ -2,13 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from simulation.aws.tables import KEYS
-from ticketctl.ledger.item import Reserved, Ticket
 from ticketctl.restore.writing import Writer
-from ticketctl.sequences.seeding import Seed
 
 Change = tuple[Any, str, Callable[[Any], Any]]
 """A class or a module, the name of a part, and what takes the real part's place."""
@@ -43,11 +40,6 @@ def then(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def unless(is_other: Callable[..., bool]) -> Callable[[Any], Any]:
     """Return what answers no to some questions."""
     return lambda real: lambda *given: not is_other(*given) and real(*given)
-
-
-def having(**fields: Any) -> Callable[[Any], Any]:
-    """Return what makes a thing with other fields."""
-    return then(lambda made: replace(made, **fields))
 
 
 def unchecked(real: Any) -> Any:
@@ -118,35 +110,10 @@ def without_mark(real: Any) -> Any:
     return reserve
 
 
-class Unguarded(Seed):
-    """Reserves the end, and no number where a worker may write before it."""
-
-    def apply(self) -> Any:
-        """Do nothing."""
-
-
-class Hashless(Seed):
-    """Reserves the end without the hash of its ticket."""
-
-    def reserve(
-        self, number: int, reserved_after: int | None = None, chain: str = ""
-    ) -> bool:
-        """Put a reserved item."""
-        del chain
-        return super().reserve(number, reserved_after)
-
-
 def tied(outline: Any) -> Any:
     """Take a file for one of the same history."""
     outline.is_tied = True
     return outline
-
-
-def to_any(real: Any) -> Any:
-    """Let a lost number give way to any ticket."""
-    return lambda own, there: (
-        (isinstance(own, Ticket) and isinstance(there, Reserved)) or real(own, there)
-    )
 
 
 def without_time(record: Mapping[str, Any]) -> Mapping[str, Any]:
