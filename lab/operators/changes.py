@@ -37,9 +37,16 @@ def then(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda real: lambda *given, **named: change(real(*given, **named))
 
 
-def unless(is_other: Callable[..., bool]) -> Callable[[Any], Any]:
-    """Return what answers no to some questions."""
-    return lambda real: lambda *given: not is_other(*given) and real(*given)
+def unless_there(kind: type) -> Callable[[Any], Any]:
+    """Return what answers no where an item of a kind is there."""
+    return lambda real: (
+        lambda own, there: not isinstance(there, kind) and real(own, there)
+    )
+
+
+def as_if_unrecorded(real: Any) -> Any:
+    """Return a verdict as if no record had the hash."""
+    return lambda *given, **_: real(*given, is_recorded=False)
 
 
 def unchecked(real: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Final
 
 from operators.changes import (
     Change,
+    as_if_unrecorded,
     changed,
     forgetting,
     puts_record,
@@ -20,7 +21,7 @@ from operators.changes import (
     then,
     tied,
     unchecked,
-    unless,
+    unless_there,
     without_mark,
     without_time,
     writing_no,
@@ -48,238 +49,169 @@ from ticketctl.restore.restoring import Restore
 from ticketctl.restore.verdicts import Verdicts
 from ticketctl.restore.writing import Writer
 
+NO_JUDGE: Final[Change] = planning, "blamed", returning({})
+
 
 @dataclass(frozen=True)
 class KnownBad:
     """A restore that lacks a condition."""
 
-    does: str
     breaks: Invariant
+    does: str
     seed: int
     """The first history that it ends so."""
     changes: Sequence[Change]
-    barriers: Sequence[Change] = ()
-    """Other barriers that hold the condition, and are away, too."""
 
 
-def bad(does: str, breaks: str, seed: int, *changes: Change) -> KnownBad:
-    """Return a restore that is known to be bad."""
-    left = [change for change in changes if change != NO_JUDGE]
-    others = [NO_JUDGE] if NO_JUDGE in changes else []
-    return KnownBad(does, Invariant[breaks], seed, left, others)
+def bad(does: str, seed: int, *changes: Change) -> tuple[str, int, Sequence[Change]]:
+    """Return what makes a restore bad; behind it `NO_JUDGE`, if the judge sees it."""
+    return does, seed, changes
 
 
-NO_JUDGE: Final[Change] = planning, "blamed", returning({})
-
-KNOWN_BAD: Final[Sequence[KnownBad]] = (
-    # The file.
-    bad(
-        "takes a cut file",
-        "RESTORE_TOOK_FILE",
-        2,
-        (ExportReader, "_check_whole", returning(None)),
+_TABLE: Final = {
+    Invariant.RESTORE_TOOK_FILE: (
+        bad("takes a cut file", 2, (ExportReader, "_check_whole", returning(None))),
+        bad("takes unknown attributes", 2, (reading, "checked_item", lambda _: parse)),
+        bad("compares no heads", 3, (command, "failing_heads", returning(()))),
     ),
-    bad(
-        "takes unknown attributes",
-        "RESTORE_TOOK_FILE",
-        2,
-        (reading, "checked_item", lambda _: parse),
-    ),
-    bad(
-        "compares no heads",
-        "RESTORE_TOOK_FILE",
-        3,
-        (command, "failing_heads", returning(())),
-    ),
-    # The ground of a verdict.
-    bad("checks no item", "RESTORE_UNVOUCHED", 21, (Writer, "_of_ticket", unchecked)),
-    bad("checks no record", "RECORD_OVERWRITTEN", 55, (Writer, "_of_key", unchecked)),
-    bad(
-        "keeps a verdict on other ground",
-        "RESTORE_FINDING",
-        15,
-        (Writer, "_look_again", forgetting),
-    ),
-    # The end.
-    bad("reserves no end", "RESTORE_FINDING", 15, (End, "reserve", returning(""))),
-    bad(
-        "puts the end back in its turn",
-        "RESTORE_FINDING",
-        15,
-        (End, "reserve", without_mark),
-    ),
-    bad(
-        "begins with the lowest number",
-        "RESTORE_FINDING",
-        9,
-        (Plan, "due", then(lambda due: reversed([*due]))),
-    ),
-    # The worker.
-    bad(
-        "lets the worker run",
-        "SECOND_NUMBER",
-        8,
-        (Restore, "stopped", lambda _: lambda _: nullcontext()),
-    ),
-    # Who vouches.
-    bad(
-        "brings each hash back",
-        "RESTORE_UNVOUCHED",
-        1,
-        (Verdicts, "_formed", returning(Deed(Form.WHOLE))),
-    ),
-    bad(
-        "brings a hash back above any other",
-        "RECORD_OVERWRITTEN",
-        47,
-        (verdicts, "problem_of", returning("")),
-        NO_JUDGE,
-    ),
-    bad(
-        "does not believe the record",
-        "RESTORE_UNVOUCHED",
-        5,
-        (
-            Verdicts,
-            "_formed",
-            lambda real: lambda *given, **_: real(*given, is_recorded=False),
+    Invariant.RESTORE_UNVOUCHED: (
+        bad("checks no item", 21, (Writer, "_of_ticket", unchecked)),
+        bad(
+            "brings each hash back",
+            1,
+            (Verdicts, "_formed", returning(Deed(Form.WHOLE))),
+        ),
+        bad("does not believe the record", 5, (Verdicts, "_formed", as_if_unrecorded)),
+        bad(
+            "does not believe the ticket above",
+            17,
+            (verdicts, "covers", returning(value=False)),
+        ),
+        bad(
+            "takes each project for empty",
+            1,
+            (outlines, "_is_whole", returning(value=True)),
         ),
     ),
-    bad(
-        "does not believe the ticket above",
-        "RESTORE_UNVOUCHED",
-        17,
-        (verdicts, "covers", returning(value=False)),
+    Invariant.RECORD_OVERWRITTEN: (
+        bad("checks no record", 55, (Writer, "_of_key", unchecked)),
+        bad(
+            "brings a hash back above any other",
+            47,
+            (verdicts, "problem_of", returning("")),
+            NO_JUDGE,
+        ),
+        bad(
+            "makes a record of a changed ticket",
+            47,
+            (verdicts, "problem_of", returning("")),
+            (planning, "without_doubtful", lambda _: lambda _, deeds: deeds),
+            NO_JUDGE,
+        ),
+        bad(
+            "loses the time of an erased record",
+            20,
+            (KeyRecord, "erased", then(without_time)),
+        ),
     ),
-    bad(
-        "sees no other history",
-        "RESTORE_FOREIGN",
-        52,
-        (outlines, "agree", returning(value=True)),
+    Invariant.RESTORE_FINDING: (
+        bad("keeps a verdict on other ground", 15, (Writer, "_look_again", forgetting)),
+        bad("reserves no end", 15, (End, "reserve", returning(""))),
+        bad("puts the end back in its turn", 15, (End, "reserve", without_mark)),
+        bad(
+            "begins with the lowest number",
+            9,
+            (Plan, "due", then(lambda due: reversed([*due]))),
+        ),
+        bad("goes on above a hole", 28, (Plan, "let_wait", returning(None))),
+        bad("makes no record", 1, (Verdicts, "record_of", returning(None))),
+        bad("writes no record", 1, *writing_no(puts_record)),
+        bad("writes no ticket", 1, *writing_no(puts_ticket)),
+        bad(
+            "brings an erased text back",
+            137,
+            (Terms, "erased", lambda _: lambda _, own: own),
+            NO_JUDGE,
+        ),
+        bad("does not ask the judge", 5, NO_JUDGE),
     ),
-    bad(
-        "takes a file that nothing ties",
-        "RESTORE_FOREIGN",
-        45,
-        (restoring, "outline_of", then(tied)),
+    Invariant.SECOND_NUMBER: (
+        bad("lets the worker run", 8, (Restore, "stopped", returning(nullcontext()))),
+        bad(
+            "gives an import's key its old time",
+            5,
+            (verdicts, "ORIGIN", lambda _: "none"),
+        ),
     ),
-    bad(
-        "takes each project for empty",
-        "RESTORE_UNVOUCHED",
-        1,
-        (outlines, "_is_whole", returning(value=True)),
+    Invariant.RESTORE_FOREIGN: (
+        bad("sees no other history", 52, (outlines, "agree", returning(value=True))),
+        bad(
+            "takes a file that nothing ties", 45, (restoring, "outline_of", then(tied))
+        ),
     ),
-    # The hole.
-    bad(
-        "goes on above a hole",
-        "RESTORE_FINDING",
-        28,
-        (Plan, "let_wait", returning(None)),
+    Invariant.OPERATOR_STUCK: (
+        bad(
+            "prints no command for a hole", 33, (report, "commands_for", returning(()))
+        ),
+        bad(
+            "overwrites what is there",
+            21,
+            (verdicts, "gives_way", returning(value=True)),
+            NO_JUDGE,
+        ),
     ),
-    bad(
-        "prints no command for a hole",
-        "OPERATOR_STUCK",
-        33,
-        (report, "commands_for", returning(())),
+    Invariant.RESTORE_SILENT: (
+        bad("writes no reserved number", 1, *writing_no(puts_reserved)),
     ),
-    # The records.
-    bad(
-        "makes no record",
-        "RESTORE_FINDING",
-        1,
-        (Verdicts, "record_of", returning(None)),
+    Invariant.RESTORE_NOT_BLOCKED: (
+        bad(
+            "reserves nothing behind a block", 129, (Planner, "_reserves", returning(0))
+        ),
     ),
-    bad("writes no record", "RESTORE_FINDING", 1, *writing_no(puts_record)),
-    bad("writes no ticket", "RESTORE_FINDING", 1, *writing_no(puts_ticket)),
-    bad("writes no reserved number", "RESTORE_SILENT", 1, *writing_no(puts_reserved)),
-    bad(
-        "makes a record of a changed ticket",
-        "RECORD_OVERWRITTEN",
-        47,
-        (verdicts, "problem_of", returning("")),
-        (planning, "without_doubtful", lambda _: lambda _, deeds: deeds),
-        NO_JUDGE,
+    Invariant.MARK_CHANGED: (
+        bad(
+            "loses the marks of a seed",
+            28,
+            (deeds, "SEED_ATTRIBUTES", lambda _: frozenset()),
+        ),
     ),
-    bad(
-        "gives an import's key its old time",
-        "SECOND_NUMBER",
-        5,
-        (verdicts, "ORIGIN", lambda _: "none"),
+    Invariant.RESTORE_REFUSED: (
+        bad(
+            "leaves reserved numbers",
+            1,
+            (verdicts, "gives_way", unless_there(Reserved)),
+        ),
+        bad("gives no hash again", 1, (verdicts, "gives_way", unless_there(Ticket))),
     ),
-    # What gives way.
-    bad(
-        "overwrites what is there",
-        "OPERATOR_STUCK",
-        21,
-        (verdicts, "gives_way", returning(value=True)),
-        NO_JUDGE,
+    Invariant.ERASED_RECORD: (
+        bad(
+            "keeps the fingerprint of an erased text",
+            1,
+            (KeyRecord, "erased", lambda _: lambda self: dict(self.fields)),
+            NO_JUDGE,
+        ),
     ),
-    bad(
-        "loses the marks of a seed",
-        "MARK_CHANGED",
-        28,
-        (deeds, "SEED_ATTRIBUTES", lambda _: frozenset()),
+    Invariant.RESTORE_UNMARKED: (
+        bad("prints no mark", 1, (report, "marks_left", returning(()))),
     ),
-    bad(
-        "reserves nothing behind a block",
-        "RESTORE_NOT_BLOCKED",
-        129,
-        (Planner, "_reserves", returning(0)),
-    ),
-    bad(
-        "leaves reserved numbers",
-        "RESTORE_REFUSED",
-        1,
-        (verdicts, "gives_way", unless(lambda _, there: isinstance(there, Reserved))),
-    ),
-    bad(
-        "gives no hash again",
-        "RESTORE_REFUSED",
-        1,
-        (verdicts, "gives_way", unless(lambda _, there: isinstance(there, Ticket))),
-    ),
-    # What is erased.
-    bad(
-        "brings an erased text back",
-        "RESTORE_FINDING",
-        137,
-        (Terms, "erased", lambda _: lambda _, own: own),
-        NO_JUDGE,
-    ),
-    bad(
-        "keeps the fingerprint of an erased text",
-        "ERASED_RECORD",
-        1,
-        (KeyRecord, "erased", lambda _: lambda self: dict(self.fields)),
-        NO_JUDGE,
-    ),
-    bad(
-        "loses the time of an erased record",
-        "RECORD_OVERWRITTEN",
-        20,
-        (KeyRecord, "erased", then(without_time)),
-    ),
-    bad("prints no mark", "RESTORE_UNMARKED", 1, (report, "marks_left", returning(()))),
-    # All of it.
-    KnownBad("does not ask the judge", Invariant.RESTORE_FINDING, 5, [NO_JUDGE]),
-)
-"""In the order of the contract."""
+}
+"""By the check that sees it."""
 
-
-def first_refutation(restore: KnownBad, seeds: range) -> int:
-    """Return the first seed of which the history ends as expected; 0 for none."""
-    for seed in seeds:
-        check = _broken([*restore.changes, *restore.barriers], seed)
-        if check is restore.breaks and not (
-            restore.barriers and _broken(restore.barriers, seed)
-        ):
-            return seed
-    return 0
+KNOWN_BAD: Final = [
+    KnownBad(check, *restore) for check, some in _TABLE.items() for restore in some
+]
 
 
 def refuted(number: int, seeds: range) -> int:
-    """Return the first seed for one of the table."""
-    return first_refutation(KNOWN_BAD[number], seeds)
+    """Return the first history that ends as the table says; 0 for none."""
+    restore = KNOWN_BAD[number]
+    is_judged = NO_JUDGE not in restore.changes[1:]
+    for seed in seeds:
+        if _broken(restore.changes, seed) is restore.breaks and (
+            is_judged or not _broken([NO_JUDGE], seed)
+        ):
+            return seed
+    return 0
 
 
 def _broken(changes: Sequence[Change], seed: int) -> Invariant | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from operators.known_bad_restores import KNOWN_BAD, KnownBad, first_refutation
+from operators.known_bad_restores import KNOWN_BAD, KnownBad, refuted
 from operators.restored_history import play_restores
 
 SEEDS: Final = 80
@@ -44,6 +44,6 @@ def test_violation_is_found_when_the_restore_lacks_a_condition(
     restore: KnownBad,
 ) -> None:
     """In the history that `make known-bad` names."""
-    seed = first_refutation(restore, range(restore.seed, restore.seed + 1))
+    seed = refuted(KNOWN_BAD.index(restore), range(restore.seed, restore.seed + 1))
 
     assert seed == restore.seed
