@@ -36,7 +36,6 @@ from ticketctl.restore import (
     outlines,
     planning,
     reading,
-    report,
     restoring,
     verdicts,
 )
@@ -151,7 +150,7 @@ _TABLE: Final = {
     ),
     Invariant.OPERATOR_STUCK: (
         bad(
-            "prints no command for a hole", 33, (report, "commands_for", returning(()))
+            "prints no command for a hole", 33, (command, "commands_for", returning(()))
         ),
         bad(
             "overwrites what is there",
@@ -192,7 +191,7 @@ _TABLE: Final = {
         ),
     ),
     Invariant.RESTORE_UNMARKED: (
-        bad("prints no mark", 1, (report, "marks_left", returning(()))),
+        bad("prints no mark", 1, (command, "marks_left", returning(()))),
     ),
 }
 """By the check that sees it."""

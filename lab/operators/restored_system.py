@@ -38,7 +38,7 @@ from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import find_ticket
 from ticketctl.cli.errors import InputError
-from ticketctl.export.export import Export
+from ticketctl.export.command import Export
 from ticketctl.importing.judging import Judge
 from ticketctl.importing.planning import judge_all
 from ticketctl.importing.writing import Import, ends
@@ -46,10 +46,10 @@ from ticketctl.ledger.database import AuditDatabase
 from ticketctl.ledger.findings import Finding
 from ticketctl.ledger.item import MARKS
 from ticketctl.restore import command
+from ticketctl.restore.command import commands
 from ticketctl.restore.database import Database
 from ticketctl.restore.deeds import Terms
 from ticketctl.restore.reading import ExportReader, read_tables, saved_file
-from ticketctl.restore.report import commands
 from ticketctl.restore.restoring import Restore
 from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed

@@ -16,7 +16,7 @@ from ticket_numbering.contract.dynamodb_items import (
     ticket_id,
 )
 from ticketctl.aws.aws_errors import Suppressed
-from ticketctl.aws.conditions import put_or_check
+from ticketctl.aws.items import put_or_check
 from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess

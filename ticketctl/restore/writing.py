@@ -19,8 +19,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.conditions import put_or_check
-from ticketctl.aws.items import key_record, serialized
+from ticketctl.aws.items import key_record, put_or_check, serialized
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader

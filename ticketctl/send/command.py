@@ -9,9 +9,8 @@ from ticketctl.aws.stack import Stack, limits_of
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import console, print_json_line
 from ticketctl.files.json_lines import open_lines
-from ticketctl.send.checking import Check, check_file, checked_request
+from ticketctl.send.checking import Check, check_file, checked_request, keys_of
 from ticketctl.send.delivering import Delivery
-from ticketctl.send.derived_keys import keys_of
 from ticketctl.send.spool import Spool
 
 

@@ -13,8 +13,7 @@ from ticket_numbering.contract.dynamodb_items import (
     NUMBER,
     STATUS,
 )
-from ticketctl.aws.conditions import put_or_check
-from ticketctl.aws.items import key_record
+from ticketctl.aws.items import key_record, put_or_check
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.aws.tickets import get_ticket

@@ -30,8 +30,7 @@ from ticketctl.aws.aws_errors import explained
 from ticketctl.aws.items import json_values, plain
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import Status
-from ticketctl.export.command import STEP, export
-from ticketctl.export.export import Export
+from ticketctl.export.command import STEP, Export, export
 from ticketctl.ledger.database import AuditDatabase
 from ticketctl.ledger.findings import FindingKind
 

@@ -30,9 +30,8 @@ from ticketctl.cli.errors import CloudError, InputError, Status
 from ticketctl.cli.output import with_progress
 from ticketctl.files.json_lines import open_lines
 from ticketctl.files.lines import Line, Problems
-from ticketctl.send.checking import Check
+from ticketctl.send.checking import Check, DerivedKeys, keys_of
 from ticketctl.send.delivering import Delivery
-from ticketctl.send.derived_keys import DerivedKeys, keys_of
 from ticketctl.send.spool import Spool
 from ticketctl.send.waiting import Answer, wait_for_numbers
 
