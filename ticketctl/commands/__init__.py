@@ -12,8 +12,6 @@ from ticketctl.commands import (  # noqa: F401, I001 - declared in the order of 
     convert,
     dead_letters,
     status,
-    failures,
-    switching,
     verify,
     local,
 )

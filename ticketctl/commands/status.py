@@ -1,4 +1,4 @@
-"""The commands that show the state of the system, and lead a shell to it."""
+"""The commands that show the running system, stop it, and lead a shell to it."""
 
 import os
 from typing import Annotated
@@ -58,3 +58,54 @@ def env(ctx: typer.Context) -> None:
 
     profile = ctx.find_root().params.get("profile")
     typer.echo("\n".join(shell_lines(stack_of(ctx), profile, os.environ)))
+
+
+@command(
+    OPERATIONS,
+    "ticketctl failures",
+    "ticketctl failures --hours 24",
+    "ticketctl failures --json | jq '.failures[].error'",
+)
+def failures(
+    ctx: typer.Context,
+    *,
+    hours: Annotated[
+        int, typer.Option(min=1, max=24 * 14, help="Look back so many hours.")
+    ] = 3,
+    as_json: Json = False,
+) -> None:
+    """Show the failures in the worker's log by error, each with its cure.
+
+    It counts the lines of messages that came back or are dead letters, crashes,
+    timeouts and failed starts; a message that comes back has a line each time. It
+    reads the log with CloudWatch Logs Insights, which costs by what it scans. The
+    newest lines can be missing for a minute.
+    """
+    from ticketctl.failures.failures import show_failures
+
+    show_failures(stack_of(ctx), hours, as_json=as_json)
+
+
+@command(OPERATIONS, "ticketctl stop")
+def stop(ctx: typer.Context) -> None:
+    """Stop the worker, and wait until nothing of it runs: messages stay on the queue.
+
+    It disables each event source mapping of the function, of other queues too, and
+    waits until nothing is in flight and the last invocation has had the function's
+    timeout. Ctrl-C ends the waiting, not the stopping; run it again to go on.
+    """
+    from ticketctl.switching.switching import Switch
+
+    Switch(stack_of(ctx)).stop()
+
+
+@command(OPERATIONS, "ticketctl start")
+def start(ctx: typer.Context) -> None:
+    """Start the worker: the event source mappings that `ticketctl stop` has stopped.
+
+    It names any other that is disabled, with the command that starts it, and ends with
+    status 1 if there are only such.
+    """
+    from ticketctl.switching.switching import Switch
+
+    raise typer.Exit(Switch(stack_of(ctx)).start())
