@@ -26,7 +26,7 @@ _PRIORITY_WIDTH: Final = max(map(len, PRIORITIES))
 
 @dataclass(frozen=True)
 class Announcement:
-    """An event as it was announced."""
+    """An announced event."""
 
     event: dict[str, Any]
     """The CloudEvents object; repeats have the same id."""
@@ -40,13 +40,13 @@ class Announcement:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The fact; empty if the event holds no object."""
+        """The fact; empty if the event has no object."""
         data = self.event.get("data")
         return data if isinstance(data, dict) else {}
 
     @property
     def key(self) -> RequestKey:
-        """The request that it is about."""
+        """The key of the event's request."""
         names = "project_id", "idempotency_key"
         return RequestKey(*(str(self.data.get(name)) for name in names))
 
@@ -60,7 +60,7 @@ def read_announcement(message: Received) -> Announcement | None:
 
 
 def line_of(message: Received) -> Text:
-    """Return a message as a line in which no text can drive the terminal."""
+    """Return a message as a sanitized line for people."""
     announcement = read_announcement(message)
     if announcement is None:
         body = sanitized(message.body, _BODY_WIDTH)

@@ -1,4 +1,4 @@
-"""Errors of AWS and its SDK in one line, with the remedy."""
+"""Explains errors of AWS and its SDK in one line, with the remedy."""
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager
@@ -16,7 +16,7 @@ from ticketctl.cli.errors import CloudError
 
 AWS_ERRORS: Final = (BotoCoreError, ClientError, ResponseParserError)
 AwsError = BotoCoreError | ClientError | ResponseParserError
-"""What a call can end with."""
+"""The errors that a call can raise."""
 
 _GIVE_CREDENTIALS: Final = (
     "name a profile with --profile or AWS_PROFILE, or sign in with `aws login` or "
@@ -32,12 +32,12 @@ _CHECK_ADDRESS: Final = (
 def reject_damaged(
     http_response: Any = None, exception: Exception | None = None, **_: Any
 ) -> None:
-    """Refuse what a call of DynamoDB ended with, if the answer was damaged.
+    """Reject a damaged response of DynamoDB; a hook of botocore.
 
-    botocore hands over the last one, or ends with a ValueError.
+    botocore returns the last response, or raises ValueError.
 
     Raises:
-        ResponseParserError: The answer was damaged.
+        ResponseParserError: The response was damaged.
     """
     is_unread = isinstance(exception, ValueError) and not is_of_credentials(exception)
     if is_unread or (http_response and is_damaged(http_response)):
@@ -47,12 +47,12 @@ def reject_damaged(
 def reject_page(
     http_response: Any = None, exception: Exception | None = None, **_: Any
 ) -> None:
-    """Refuse the page of a proxy, which botocore takes for an empty answer.
+    """Reject the page of a proxy, which botocore takes for an empty response.
 
-    Or it ends with a KeyError, where it looks for the answer in it.
+    Or botocore raises KeyError, because it expects a member of the response.
 
     Raises:
-        ResponseParserError: It is one.
+        ResponseParserError: The response is such a page.
     """
     headers = getattr(http_response, "headers", {})
     is_unread = isinstance(exception, KeyError) and not is_of_credentials(exception)
@@ -73,9 +73,9 @@ def explained(error: AwsError) -> CloudError:
 
 
 def is_of_credentials(error: BaseException) -> bool:
-    """Tell whether botocore failed at getting credentials.
+    """Tell whether botocore failed to get credentials.
 
-    A helper, a file or a variable can give it anything, and it checks little.
+    A helper, a file or a variable can supply any text, and botocore checks little.
     """
     frames = walk_tb(error.__traceback__)
     modules = {frame.f_globals.get("__name__") for frame, _ in frames}
@@ -84,13 +84,13 @@ def is_of_credentials(error: BaseException) -> bool:
         "botocore.credentials",
         "botocore.tokens",
         "botocore.auth",
-        "botocore.crt.auth",  # In place of the one before, where awscrt is.
+        "botocore.crt.auth",  # Replaces the previous module if awscrt is installed.
     }
     return not modules.isdisjoint(own)
 
 
 def without_credentials(error: BaseException) -> CloudError:
-    """Return what such an error is for a person."""
+    """Explain an error of botocore's credentials."""
     said = " ".join(str(error).split()).rstrip(".")
     why = ": ".join(filter(None, (type(error).__name__, said)))
     return CloudError(f"no usable credentials: {why}; {_GIVE_CREDENTIALS}")
@@ -102,7 +102,7 @@ def error_code(error: ClientError) -> str:
     return code.rpartition("#")[2].removeprefix("AWS.SimpleQueueService.")
 
 
-def is_refused(error: ClientError) -> bool:
+def is_denied(error: ClientError) -> bool:
     """Tell whether the caller lacks a right."""
     return error_code(error) in aws_codes.NOT_ALLOWED
 
@@ -119,7 +119,7 @@ def is_no_answer(error: AwsError) -> bool:
 
 @dataclass(frozen=True)
 class Suppressed(AbstractContextManager["Suppressed"]):
-    """Ends its block at an error with one of the codes, as if it had not come."""
+    """Ends its block silently at an error with one of the codes."""
 
     codes: Collection[str]
 

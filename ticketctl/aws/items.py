@@ -23,7 +23,7 @@ Fields = Mapping[str, Any]
 def plain(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return a DynamoDB item as Python values."""
     return {
-        # Most values are texts, and then numbers: the deserializer takes its time.
+        # Most values are texts or numbers, and the deserializer is slow.
         name: value["S"]
         if "S" in value
         else _number(value["N"])
@@ -39,22 +39,22 @@ def serialized(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ledger_item(item: Mapping[str, Any]) -> Item:
-    """Read an item of the tickets' table."""
+    """Parse an item of the Tickets table."""
     return parse(plain(item))
 
 
 def key_record(item: Mapping[str, Any]) -> Record:
-    """Read an item of the idempotency keys' table."""
+    """Parse an item of the IdempotencyKeys table."""
     return parse_record(plain(item), assignment(item))
 
 
 def timestamp_now() -> str:
-    """Return this moment as the worker writes it."""
+    """Return the current time in the worker's form."""
     return timestamp(datetime.now(UTC))
 
 
 def json_values(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields as JSON values, including types that others have added."""
+    """Return fields as JSON values, including foreign types."""
     document: dict[str, Any] = json.loads(json.dumps(fields, default=_json_value))
     return document
 
@@ -72,14 +72,14 @@ def _json_value(value: Any) -> Any:
 def put_or_check(
     table: str, key: Fields, item: Fields | None, before: Fields, names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the put of an item, on condition that it is as it was found.
+    """Return the put of an item, on condition that it is unchanged since a read.
 
     Args:
         table: The table's name.
         key: The item's key, in DynamoDB's types.
-        item: The item to put; None only checks the one that is there.
-        before: The item that was found; an absent one has no attributes.
-        names: The attributes that must be as found, or absent if they were.
+        item: The item to put; None to only check the existing one.
+        before: The item as it was read; empty if it was absent.
+        names: The attributes that must be unchanged, also absent ones.
     """
     conditions = [
         f"#{name} = :{name}" if name in before else f"attribute_not_exists(#{name})"
@@ -90,7 +90,7 @@ def put_or_check(
         "TableName": table,
         "ConditionExpression": " AND ".join(conditions),
         "ExpressionAttributeNames": {f"#{name}": name for name in names},
-        # DynamoDB refuses an empty one.
+        # DynamoDB rejects an empty object.
         **({"ExpressionAttributeValues": serialized(values)} if values else {}),
     }
     if item is None:

@@ -21,15 +21,15 @@ NEEDED_OUTPUTS: Final = (
 )
 
 LATER_OUTPUTS: Final = (*map(to_pascal, Limits.model_fields), "WorkerRoleName")
-"""The limits, and others that a stack of an earlier release does not have."""
+"""The limits, and other outputs that a stack of an earlier release lacks."""
 
 
 def outputs_of(description: Mapping[str, Any]) -> dict[str, str]:
-    """Return the outputs of a stack that CloudFormation describes."""
+    """Return the outputs in CloudFormation's description of a stack."""
     outputs = description.get("Outputs", [])
     return {output["OutputKey"]: output["OutputValue"] for output in outputs}
 
 
 def variable_of(output: str) -> str:
-    """Return the variable of an output: `TICKETS_TABLE_NAME` of `TicketsTableName`."""
+    """Return an output's variable: `TICKETS_TABLE_NAME` for `TicketsTableName`."""
     return to_snake(output).upper()

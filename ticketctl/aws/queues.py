@@ -1,4 +1,4 @@
-"""Receives messages of a queue, and counts them."""
+"""Receives, deletes and counts the messages of a queue."""
 
 import re
 import time
@@ -17,7 +17,7 @@ MAX_ENTRIES: Final = 10  # SendMessageBatch, ReceiveMessage and DeleteMessageBat
 NO_GROUP: Final = "-"  # A FIFO queue demands a group.
 GROUP_ID: Final = re.compile(r"[!-~]{1,128}")  # SendMessage: MessageGroupId.
 RECEIVED_TOO_OFTEN: Final = "received too often"
-"""The reason of a dead letter that SQS moved."""
+"""The reason of a dead letter that SQS itself moved."""
 
 _COUNTS: Final = {
     "waiting": "ApproximateNumberOfMessages",
@@ -36,20 +36,20 @@ class Received:
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> "Received":
-        """Read a message of `ReceiveMessage`."""
+        """Parse a message of `ReceiveMessage`."""
         attributes = message.get("MessageAttributes", {})
         texts = {name: of.get("StringValue", "") for name, of in attributes.items()}
         return cls(message["MessageId"], message["Body"], texts)
 
     @property
     def source(self) -> str:
-        """The id when it was sent: SQS keeps it, and the worker's copy names it."""
+        """The original message id: SQS keeps it, and the worker's copy has it."""
         return self.attributes.get(SOURCE_MESSAGE_ID) or self.message_id
 
 
 @dataclass
 class Receiver:
-    """Receives messages of a queue, and deletes them or gives them back."""
+    """Receives messages of a queue, and deletes them or makes them visible again."""
 
     sqs: Any
     queue_url: str
@@ -83,9 +83,9 @@ class Receiver:
         most_empty: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> Iterator[list[dict[str, Any]]]:
-        """Yield each call's new messages, for so long, or until calls bring none.
+        """Yield each call's new messages, until calls return none or the time is up.
 
-        A long poll asks all of SQS's servers, a short one only some; ReceiveMessage
+        A long poll queries all of SQS's servers, a short one only some; ReceiveMessage
         API.
         """
         end, empty = clock() + seconds, 0
@@ -98,16 +98,16 @@ class Receiver:
         """Delete at most ten received messages.
 
         Raises:
-            CloudError: SQS refuses to delete one.
+            CloudError: SQS rejects the deletion of one.
         """
-        # A message that SQS itself failed to delete comes again, as a repeat.
+        # A message that SQS itself failed to delete is delivered again, as a repeat.
         for entry in self.delete_batch(message_ids).values():
             if entry.get("SenderFault"):
                 why = f"{entry.get('Code')}: {entry.get('Message', '')}"
                 raise CloudError(f"SQS does not delete a received message: {why}")
 
     def delete_batch(self, message_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Delete at most ten received messages; return SQS's words on the others."""
+        """Delete at most ten received messages; return SQS's failures by message id."""
         if not message_ids:
             return {}
         answer = self.sqs.delete_message_batch(
@@ -117,7 +117,7 @@ class Receiver:
                 for index, message_id in enumerate(message_ids)
             ],
         )
-        # An entry counts as deleted only if the answer says so.
+        # An entry counts as deleted only if the response lists it as successful.
         for entry in answer.get("Successful", []):
             del self.receipts[message_ids[int(entry["Id"])]]
         said = {
@@ -133,7 +133,7 @@ class Receiver:
     def give_back(self) -> None:
         """Make the received messages visible to others at once.
 
-        What fails is no failure of the command: they are visible again in a minute.
+        A failure does not fail the command: they are visible again in a minute.
         """
         handles, still_hidden = iter(self.receipts.values()), 0
         while batch := [*islice(handles, MAX_ENTRIES)]:
@@ -164,7 +164,7 @@ def take(stack: StackAccess, queue_url: str, wait_seconds: int = 0) -> list[Rece
 
 
 def message_counts(stack: StackAccess, output: str) -> dict[str, int]:
-    """Return the approximate counts of the queue that an output names."""
+    """Return the approximate counts of a queue, named by its output."""
     attributes = stack.client("sqs").get_queue_attributes(
         QueueUrl=stack.outputs[output], AttributeNames=[*_COUNTS.values()]
     )["Attributes"]
@@ -172,9 +172,9 @@ def message_counts(stack: StackAccess, output: str) -> dict[str, int]:
 
 
 def messages_on(stack: StackAccess, output: str) -> int:
-    """Return the count of visible and hidden messages of the queue of an output.
+    """Return the count of visible and hidden messages of a queue, by its output.
 
-    Delayed ones do not count: they cannot have been seen.
+    Delayed messages do not count: no consumer can have received them.
     """
     counts = message_counts(stack, output)
     return counts["waiting"] + counts["in_flight"]

@@ -1,4 +1,4 @@
-"""Limits the rate of messages, or of read units, a second."""
+"""Limits the rate of messages or read units."""
 
 import time
 from collections.abc import Callable
@@ -15,7 +15,7 @@ class RateLimiter:
     _free_at: float = 0.0
 
     def batch_size(self, most: int) -> int:
-        """Return the size of a batch: a second's share at most."""
+        """Return the size of a batch: at most the share of a second."""
         return most if self.rate is None else max(1, min(most, int(self.rate)))
 
     def delay(self, count: float) -> float:

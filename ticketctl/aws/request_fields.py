@@ -20,7 +20,7 @@ def json_fields(text: str) -> Fields:
 
 
 def read_fields(body: str) -> Fields:
-    """Read a body as the worker does; return an empty object where it reads none."""
+    """Parse a body as the worker does; return an empty object for an invalid one."""
     try:
         return json_object(body)
     except InvalidMessageError:
@@ -28,7 +28,7 @@ def read_fields(body: str) -> Fields:
 
 
 def exact_fields(text: str) -> Fields | None:
-    """Parse a JSON object; return None if that would lose something."""
+    """Parse a JSON object; return None if parsing would lose information."""
     try:
         json_object(text)
         fields: Fields = json.loads(text)
@@ -38,5 +38,5 @@ def exact_fields(text: str) -> Fields | None:
 
 
 def body_of(fields: Fields) -> str:
-    """Return the message body of these fields."""
+    """Return the message body with these fields."""
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))

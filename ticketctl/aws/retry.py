@@ -1,4 +1,4 @@
-"""Attempts, and how long to wait between them: one policy for every loop."""
+"""The policy of attempts and backoff, shared by all loops."""
 
 import random
 import time
@@ -11,7 +11,7 @@ from ticketctl.cli.errors import BusyError
 Result = TypeVar("Result")
 
 _MOST_DOUBLINGS: Final = 32
-"""A wait may look for days, and a float ends at 2**1023."""
+"""A wait may poll for days, and a float overflows after 2**1023."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class RetryPolicy:
     """The number of attempts, and the backoff between them."""
 
     attempts: int = 40
-    """With these delays, half a minute on average."""
+    """They take half a minute on average, with these delays."""
     shortest: float = 0.05
     longest: float = 2.0
     sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
@@ -33,10 +33,10 @@ class RetryPolicy:
             yield number
 
     def until(self, attempt: Callable[[], Result | None], obstacle: str) -> Result:
-        """Return the first result of an attempt that has one; False is none.
+        """Return the first true result of an attempt.
 
         Raises:
-            BusyError: No attempt had one.
+            BusyError: No attempt had a true result.
         """
         for _ in self.tries():
             if result := attempt():
@@ -44,31 +44,31 @@ class RetryPolicy:
         raise BusyError(f"{obstacle}, {self.attempts} times in a row; run it again")
 
     def back_off(self, before: int) -> None:
-        """Sleep after an attempt that had so many before it."""
+        """Sleep after an attempt; the backoff grows with the count before it."""
         longest = min(self.longest, self.shortest * 2 ** min(before, _MOST_DOUBLINGS))
-        self.sleep(self.jitter(0.0, longest))  # Two writers shall not meet twice.
+        self.sleep(self.jitter(0.0, longest))  # Two writers must not collide twice.
 
 
 class Patience:
-    """A wait for news of others: it looks less and less often, until it gives up."""
+    """A wait for news: polls at growing intervals, until it gives up."""
 
     def __init__(
         self, seconds: float, clock: Callable[[], float], policy: RetryPolicy
     ) -> None:
-        """Give up after so many seconds without news."""
+        """Give up after a number of seconds without news."""
         self._seconds, self._clock, self._policy = seconds, clock, policy
         self.renew()
 
     def renew(self) -> None:
-        """Begin anew, after news."""
+        """Restart the wait, after news."""
         self._last_news, self._looks = self._clock(), 0
 
     @property
     def is_over(self) -> bool:
-        """Whether there was no news for so long."""
+        """Whether the time without news is up."""
         return self._clock() >= self._last_news + self._seconds
 
     def pause(self) -> None:
-        """Sleep until the next look."""
+        """Sleep until the next poll."""
         self._policy.back_off(self._looks)
         self._looks += 1

@@ -1,7 +1,7 @@
-"""Sends messages to the queue of requests, batch by batch.
+"""Sends messages to the create-ticket queue, batch by batch.
 
-It keeps no state: the same requests, sent again, get the same numbers, because they
-have the same keys.
+It keeps no state: repeats of the same requests get the same numbers, because they have
+the same keys.
 """
 
 from collections import deque
@@ -26,17 +26,17 @@ MAX_ATTEMPTS: Final = 5
 
 @dataclass(frozen=True)
 class Request:
-    """A message for the queue of requests, and whether SQS took it."""
+    """A message for the create-ticket queue, and the outcome of its sending."""
 
     body: str
     line: int = 0
     """Its line in a file."""
     message_id: str = ""
-    """Of the message on the queue."""
-    refusal: str = ""
-    """Why there is none."""
+    """The id of the message on the queue."""
+    problem: str = ""
+    """SQS's reason, if it did not take the message."""
     may_be_sent: bool = False
-    """Whether SQS did not say if it took it: it may have arrived all the same."""
+    """Whether SQS did not report an outcome: the message may have arrived."""
 
     @property
     def fields(self) -> Fields:
@@ -45,16 +45,16 @@ class Request:
 
     @property
     def group(self) -> str:
-        """The project: one tenant of a fair queue, and in order on a FIFO queue."""
+        """The project: tenant of a fair queue, message group of a FIFO queue."""
         project = self.fields.get("project_id")
         return str(project) if is_project_id(project) else NO_GROUP
 
 
 @dataclass(frozen=True)
 class Sender:
-    """Sends requests in the order in which they come, several batches at a time.
+    """Sends requests in their order, several batches at a time.
 
-    On a FIFO queue one at a time, for there the order matters.
+    A FIFO queue gets one batch at a time, because the order matters.
     """
 
     sqs: Any
@@ -63,9 +63,9 @@ class Sender:
     retry: RetryPolicy = field(
         default_factory=lambda: RetryPolicy(MAX_ATTEMPTS, shortest=0.4, longest=4.0)
     )
-    """Of the messages that SQS itself failed to take."""
+    """The retries of messages that SQS itself failed to take."""
     in_flight: int = 1
-    """The most batches on their way at a time."""
+    """The maximum of concurrent batches."""
 
     def send(self, requests: Iterable[Request]) -> Iterator[Request]:
         """Send them, and yield the outcomes in their order."""
@@ -74,7 +74,7 @@ class Sender:
         with ThreadPoolExecutor(in_flight) as pool:
             try:
                 for batch in _batches(requests, self.limiter.batch_size(MAX_ENTRIES)):
-                    # A pause is the time to look at the calls in flight.
+                    # The delay is the time to check the calls in flight.
                     while waiting and (
                         len(waiting) == in_flight or self.limiter.delay(0)
                     ):
@@ -86,7 +86,7 @@ class Sender:
                     yield from waiting[0].result()
                     waiting.popleft()
             except (Exception, KeyboardInterrupt):
-                # Calls in flight arrive all the same.
+                # Calls in flight may still arrive.
                 for future in waiting:
                     if not future.exception():
                         yield from future.result()
@@ -120,18 +120,18 @@ class Sender:
                 continue
             failure = failed.get(str(index))
             if failure is None:
-                unknown = replace(request, refusal="no answer", may_be_sent=True)
+                unknown = replace(request, problem="no answer", may_be_sent=True)
                 retryable.append(unknown)
                 continue
             own = ended if failure.get("SenderFault") else retryable
-            refusal = f"{failure['Code']} {failure.get('Message', '')}"
-            own.append(replace(request, refusal=" ".join(refusal.split())))
+            problem = f"{failure['Code']} {failure.get('Message', '')}"
+            own.append(replace(request, problem=" ".join(problem.split())))
         return ended, retryable
 
     def _entry(self, request: Request) -> dict[str, str]:
         entry = {"MessageBody": request.body, "MessageGroupId": request.group}
         if is_fifo(self.queue_url):
-            # With an id of its own a repeat arrives, and is answered with its number.
+            # With a new id SQS delivers a repeat, which gets the same number.
             entry["MessageDeduplicationId"] = str(uuid4())
         return entry
 
@@ -147,7 +147,7 @@ def send(stack: StackAccess, bodies: Iterable[str]) -> list[Request]:
     for request in sent:
         if not request.message_id:
             may = "; it may have arrived" if request.may_be_sent else ""
-            raise CloudError(f"SQS did not take a message: {request.refusal}{may}")
+            raise CloudError(f"SQS did not take a message: {request.problem}{may}")
     return sent
 
 
@@ -156,7 +156,7 @@ def _batches(requests: Iterable[Request], most: int) -> Iterator[list[Request]]:
     batch: list[Request] = []
     size = 0
     for request in requests:
-        # A lone surrogate, of an unchecked line, is for SQS to refuse.
+        # SQS rejects a lone surrogate of an unchecked line.
         length = len(request.body.encode(errors="surrogatepass"))
         if len(batch) == most or (batch and size + length > MAX_BATCH_BYTES):
             yield batch

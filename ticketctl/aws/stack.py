@@ -1,7 +1,7 @@
-"""A deployed stack: found by its name, known by its outputs alone.
+"""Finds a deployed stack by its name, and reads its outputs.
 
-The same for a real account and for the local system, which answers under
-`AWS_ENDPOINT_URL`. Nothing here needs the worker's code.
+A real account and the local system, at `AWS_ENDPOINT_URL`, work alike. Nothing here
+needs the worker's code.
 """
 
 import json
@@ -37,14 +37,14 @@ from ticketctl.cli.errors import CloudError
 from ticketctl.cli.output import print_note
 from ticketctl.cli.pages import docs
 
-# A person waits: give up on a dead address in seconds, but outlast a long poll (20 s).
+# A person waits: fail on a dead address in seconds, but outlast a long poll (20 s).
 _CONFIG: Final = Config(
     connect_timeout=5,
     read_timeout=30,
     retries={"mode": "standard", "total_max_attempts": 4},
 )
 
-# Where a saved answer is at hand.
+# With a saved description at hand.
 _IMPATIENT: Final = Config(
     connect_timeout=3,
     read_timeout=10,
@@ -62,7 +62,7 @@ class StackAccess(Protocol):
 
     @property
     def program(self) -> str:
-        """This program with the options that lead here, for messages with commands."""
+        """The program with the options of this stack, for messages with commands."""
         ...
 
     @property
@@ -91,12 +91,12 @@ class Stack:
 
     @property
     def retention_days(self) -> int:
-        """The retention of idempotency keys; 0 stands for ever."""
+        """The retention of idempotency keys; 0 means for ever."""
         return int(self.parameters["IdempotencyRetentionDays"])
 
     @property
     def number_padding(self) -> int:
-        """The least count of digits that a number has for display."""
+        """The minimum of digits of a number for display."""
         return int(self.parameters["NumberPadding"])
 
     def client(self, service_name: str) -> Any:
@@ -114,15 +114,15 @@ def find_stack(
     saved: Path | None = None,
     program: str = PROGRAM,
 ) -> Stack:
-    """Find a stack with the credentials and in the Region that the AWS CLI would take.
+    """Find a stack with the credentials and Region of the AWS CLI.
 
-    If CloudFormation does not answer, its saved answer to `describe-stacks` counts.
+    If CloudFormation does not answer, the saved output of `describe-stacks` counts.
 
     Raises:
-        CloudError: There is none of that name, or it is another system's, or the saved
-            answer is another stack's.
+        CloudError: No stack has that name, it belongs to another system, or the saved
+            output is another stack's.
     """
-    # boto3 does not look at the variable that the AWS CLI looks at first.
+    # boto3 ignores the variable that the AWS CLI reads first.
     region = region or os.environ.get("AWS_REGION")
     session = boto3.Session(profile_name=profile, region_name=region)
     config = _IMPATIENT if saved else _CONFIG
@@ -144,7 +144,7 @@ def find_stack(
             f"the stack {name} in {region_name} is not one of ticket numbering, or is "
             f"not complete ({described['StackStatus']}): it has no output {missing[0]}"
         )
-    # It can be asked for by its ARN, too.
+    # The name may be an ARN, too.
     own = described["StackName"]
     return Stack(own, region_name, outputs, parameters, session, program=program)
 
@@ -155,7 +155,7 @@ def _described_before(
     """Return the saved description of a stack, if CloudFormation does not answer.
 
     Raises:
-        CloudError: The stack is not there, or the file is of another one.
+        CloudError: The stack does not exist, or the file is another stack's.
     """
     if isinstance(error, ClientError) and error_code(error) == "ValidationError":
         raise CloudError(
@@ -176,10 +176,10 @@ def _described_before(
 
 
 def _saved(file: Path, name: str, region: str) -> dict[str, Any]:
-    """Return the description of a stack in an answer of `describe-stacks`.
+    """Return the description of a stack in an output of `describe-stacks`.
 
     Raises:
-        CloudError: The file has another content, or it is another stack's.
+        CloudError: The file has no such output, or it is another stack's.
     """
     try:
         described: dict[str, Any]
@@ -197,10 +197,10 @@ def _saved(file: Path, name: str, region: str) -> dict[str, Any]:
 
 
 def _checked_account(described: Mapping[str, str], session: boto3.Session) -> str:
-    """Check that the caller is of the stack's account; return its warning.
+    """Check that the caller belongs to the stack's account; return a warning.
 
     Raises:
-        CloudError: It is another one.
+        CloudError: The caller belongs to another account.
     """
     try:
         client = _client(session, "sts", _IMPATIENT)
@@ -215,7 +215,7 @@ def _checked_account(described: Mapping[str, str], session: boto3.Session) -> st
 
 
 def location_of(stack: StackAccess) -> str:
-    """Return which stack it is, for equal names exist in several accounts."""
+    """Return the stack's name, Region and account, because names can repeat."""
     region, account = stack.outputs["AssignmentsTopicArn"].split(":")[3:5]
     return f"{stack.name} in {region} of the account {account}"
 
@@ -224,7 +224,7 @@ def limits_of(stack: StackAccess) -> Limits:
     """Return the limits of the stack, by its outputs.
 
     Raises:
-        CloudError: One of them is malformed, so the worker does not start either.
+        CloudError: A limit is malformed, so the worker does not start either.
     """
     try:
         return Limits.model_validate(stack.outputs)
@@ -234,7 +234,7 @@ def limits_of(stack: StackAccess) -> Limits:
 
 
 def caller_arn(stack: StackAccess) -> str:
-    """Return the ARN of the caller; asking for it needs no right."""
+    """Return the ARN of the caller, which needs no right."""
     arn: str = stack.client("sts").get_caller_identity()["Arn"]
     return arn
 
@@ -244,7 +244,7 @@ def _client(session: boto3.Session, service_name: str, config: Config = _CONFIG)
     create: Any = session.client
     try:
         client = create(service_name, config=config)
-        # botocore refuses an address here, but its port only when it asks.
+        # botocore checks an address here, and its port only in a call.
         _ = urlsplit(client.meta.endpoint_url).port
     except ValueError as error:
         if is_of_credentials(error):

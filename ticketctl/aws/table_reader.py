@@ -1,4 +1,4 @@
-"""Reads the tables consistently, at a bounded rate: whole, by project, by keys."""
+"""Reads the tables consistently, at a limited rate: whole, by project, by keys."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,13 +26,13 @@ RawItem = Mapping[str, Any]
 """An item in DynamoDB's types."""
 
 MAX_KEYS: Final = 100
-"""Of a BatchGetItem, and of a TransactGetItems."""
+"""The limit of BatchGetItem and of TransactGetItems."""
 
 SEGMENTS: Final = 2
-"""Of a scan: while a page of one is looked at, the other's next one comes."""
+"""The segments of a scan: one is processed while the next page of the other loads."""
 
 SETTLING_SECONDS: Final = 2.0
-"""After them a transaction is complete of which a scan or a query saw the middle."""
+"""The time after which a transaction is complete that a read saw half of."""
 
 _BUSY_SECONDS: Final = 0.2
 
@@ -56,8 +56,8 @@ class TableReader:
         keys_table: str | None = None,
         **more: Any,
     ) -> Self:
-        """Return a reader of a stack's tables, or of others in their place."""
-        if tickets_table is None:  # Not an empty one, which AWS refuses.
+        """Return a reader of a stack's tables, or of other tables."""
+        if tickets_table is None:  # An empty name goes to AWS, which rejects it.
             tickets_table = stack.outputs["TicketsTableName"]
         if keys_table is None:
             keys_table = stack.outputs["IdempotencyKeysTableName"]
@@ -70,21 +70,21 @@ class TableReader:
             The count of its items, which DynamoDB updates every six hours or so.
 
         Raises:
-            InputError: Its key is another one.
+            InputError: Its key differs.
         """
         described = self.dynamodb.describe_table(TableName=table)["Table"]
         actual = tuple(part["AttributeName"] for part in described["KeySchema"])
         if actual != key:
             raise InputError(
-                f"the table {table} cannot be meant: "
-                f"its key is {', '.join(actual)}, not {', '.join(key)}"
+                f"the table {table} has the key {', '.join(actual)}, "
+                f"not {', '.join(key)}"
             )
         return int(described.get("ItemCount", 0))
 
     def scan(self, table: str) -> Iterator[Sequence[RawItem]]:
-        """Read the whole table, page by page, in segments side by side.
+        """Yield the whole table, page by page, from parallel segments.
 
-        All items of a partition are in one segment, whose pages come in their order.
+        All items of a partition are in one segment, whose pages keep their order.
         """
         call = partial(
             self.dynamodb.scan,
@@ -99,7 +99,7 @@ class TableReader:
             while coming:
                 for done in wait(coming, return_when=FIRST_COMPLETED).done:
                     segment, answer = coming.pop(done), done.result()
-                    # Here, for Ctrl-C does not end what waits in another thread.
+                    # Not in the thread, because Ctrl-C does not end its wait.
                     self._count(answer)
                     if start := answer.get("LastEvaluatedKey"):
                         following = segment | {"ExclusiveStartKey": start}
@@ -109,13 +109,13 @@ class TableReader:
     def project(
         self, project_id: str, side: str = "", *numbers: int, **request: Any
     ) -> Iterator[Sequence[RawItem]]:
-        """Read a project's tickets in order, page by page.
+        """Yield a project's tickets in order, page by page.
 
         Args:
             project_id: The project's id.
-            side: A condition on their numbers, such as `> :0`; all, even negative ones,
-                without.
-            numbers: Its values.
+            side: A condition on the numbers, such as `> :0`; without it all match, even
+                negative ones.
+            numbers: The values of the condition.
             request: Other parameters of the query.
         """
         query: dict[str, Any] = {
@@ -139,7 +139,7 @@ class TableReader:
             query["ExclusiveStartKey"] = start
 
     def tickets(self, ticket_ids: Iterable[TicketId]) -> dict[TicketId, Item]:
-        """Read the items of numbers, each given once; absent ones are left out."""
+        """Return the existing items of distinct tickets."""
         keys = starmap(ticket_id, ticket_ids)
         items = map(ledger_item, self._items(self.tickets_table, keys))
         return {(item.project_id, item.number): item for item in items}
@@ -147,18 +147,18 @@ class TableReader:
     def records(
         self, keys: Iterable[RequestKey]
     ) -> Iterator[tuple[RequestKey, RawItem]]:
-        """Read the records of idempotency keys; absent ones are left out."""
+        """Yield the existing records of idempotency keys."""
         once = dict.fromkeys(keys)
         for item in self._items(self.keys_table, map(record_id, once)):
             yield key_of_id(item[RECORD_ID]["S"]), item
 
     def recorded(self, keys: Sequence[RequestKey]) -> dict[RequestKey, RawItem]:
-        """Return the records of the keys that have one, in one transactional read.
+        """Return the existing records of keys, in one transactional read.
 
-        Any other read can see a ticket whose key's record it does not see yet.
+        Any other read can see a ticket without the record of its key.
 
         Raises:
-            ClientError: A transaction holds one of the keys.
+            ClientError: Another transaction holds one of the keys.
         """
         gets = [{"TableName": self.keys_table, "Key": record_id(key)} for key in keys]
         answer = self._read(
@@ -168,14 +168,14 @@ class TableReader:
         return {key: item["Item"] for key, item in responses if item.get("Item")}
 
     def _items(self, table: str, keys: Iterable[RawItem]) -> Iterator[RawItem]:
-        """Read the items of these keys; absent ones are left out."""
+        """Yield the existing items of these keys."""
         rest = iter(keys)
         while batch := [*islice(rest, MAX_KEYS)]:
             while batch:
                 request = {"Keys": batch, "ConsistentRead": True}
                 answer = self._read("batch_get_item", RequestItems={table: request})
                 yield from answer["Responses"].get(table, [])
-                # DynamoDB was too busy for the others.
+                # DynamoDB throttled the other keys.
                 left = answer.get("UnprocessedKeys", {})
                 batch = left.get(table, {}).get("Keys", [])
                 self.sleep(_BUSY_SECONDS if batch else 0)
@@ -187,12 +187,12 @@ class TableReader:
         return answer
 
     def _count(self, answer: Mapping[str, Any]) -> None:
-        """Count the units of an answer, and wait as long as they demand."""
-        # BatchGetItem has them by table; an emulator may have none.
+        """Count the units of a response, and wait to keep the rate."""
+        # BatchGetItem reports them by table, an emulator may report none.
         capacity = answer.get("ConsumedCapacity") or []
         tables = capacity if isinstance(capacity, list) else [capacity]
         units = sum(float(table.get("CapacityUnits", 0)) for table in tables)
         self.units += units
-        # The cost of a page is known afterwards, so the wait comes afterwards, too.
+        # The cost of a page is known only after its read, so the wait follows it.
         self.limiter.delay(units)
         self.sleep(self.limiter.delay(0))

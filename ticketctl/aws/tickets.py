@@ -1,6 +1,6 @@
-"""Reads a project's tickets, consistently: one by its number, or its neighbours.
+"""Reads a project's tickets consistently: by number, or with their neighbours.
 
-Another program may have put an item between two numbers, which hides neither.
+An item that another program put between two numbers hides neither.
 """
 
 import re
@@ -25,10 +25,10 @@ _KEY_NUMBER: Final = re.compile("0{0,64}([1-9][0-9]{0,18})")
 
 
 def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
-    """Return project and number; a project's id may hold hyphens, a number zeros.
+    """Return project and number; the project may have hyphens, the number zeros.
 
     Raises:
-        InputError: It is no ticket key.
+        InputError: The text is no ticket key.
     """
     project_id, _, number = ticket_key.rpartition("-")
     match = _KEY_NUMBER.fullmatch(number)
@@ -38,7 +38,7 @@ def parse_ticket_key(ticket_key: str) -> tuple[str, int]:
 
 
 def get_ticket(stack: StackAccess, project_id: str, number: int) -> Item | None:
-    """Return the project's item of that number."""
+    """Return the project's item of a number, if it exists."""
     answer = stack.client("dynamodb").get_item(
         TableName=stack.outputs["TicketsTableName"],
         Key=ticket_id(project_id, number),
@@ -51,7 +51,7 @@ def find_ticket(stack: StackAccess, project_id: str, number: int) -> Item:
     """Return a ticket.
 
     Raises:
-        NotThereError: There is none of that number.
+        NotThereError: The ticket does not exist.
     """
     ticket = get_ticket(stack, project_id, number)
     if ticket is None:
@@ -65,7 +65,7 @@ def find_ticket(stack: StackAccess, project_id: str, number: int) -> Item:
 def records_of(
     stack: StackAccess, keys: Iterable[RequestKey], limiter: RateLimiter | None = None
 ) -> dict[RequestKey, RawItem]:
-    """Return the records of the idempotency keys that have one."""
+    """Return the existing records of idempotency keys."""
     return dict(_reader(stack, limiter).records(keys))
 
 
@@ -78,14 +78,14 @@ def last_number(stack: StackAccess, project_id: str) -> int:
 def tickets_below(
     stack: StackAccess, project_id: str, number: int, page: int = _PAGE
 ) -> Iterator[Item]:
-    """Yield the project's items below that number, the highest first."""
+    """Yield the project's items below a number, the highest first."""
     return _read(
         _reader(stack), project_id, "< :0", number, page, ScanIndexForward=False
     )
 
 
 def tickets_above(stack: StackAccess, project_id: str, number: int) -> Iterator[Item]:
-    """Yield the project's items above that number, the lowest first."""
+    """Yield the project's items above a number, the lowest first."""
     return _read(_reader(stack), project_id, "> :0", number, _PAGE)
 
 
@@ -96,7 +96,7 @@ def around_each(
     page: int = _PAGE,
     limiter: RateLimiter | None = None,
 ) -> Iterator[tuple[int, Neighbours]]:
-    """Yield each number with the items around it, the lowest first; read in pages."""
+    """Yield each number with its neighbours, the lowest first; read in pages."""
     reader = _reader(stack, limiter)
     read: list[Item] = []
     is_end = False

@@ -1,4 +1,4 @@
-"""The topic: publishes events, and subscribes queues."""
+"""Publishes events to the topic, and subscribes queues."""
 
 import json
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import CloudError
 
 _MAX_EVENTS: Final = 10
-"""Of a PublishBatch; ten events of tickets are far below its 256 KiB."""
+"""The limit of PublishBatch; ten events of tickets are far below its 256 KiB."""
 
 
 def events_at_a_time(stack: StackAccess) -> int:
-    """Return the most events of a call: one on a FIFO topic, so that none overtakes."""
+    """Return the most events of a call; one on a FIFO topic, to keep the order."""
     return 1 if is_fifo(stack.outputs["AssignmentsTopicArn"]) else _MAX_EVENTS
 
 
@@ -22,10 +22,10 @@ def publish(stack: StackAccess, envelopes: Sequence[Envelope]) -> list[Envelope]
     """Publish events in one call, as the worker does.
 
     Returns:
-        Those that SNS failed to take, in their order; they can be published again.
+        The events that SNS itself failed to take, in order; they can be retried.
 
     Raises:
-        CloudError: SNS refuses one.
+        CloudError: SNS rejects an event.
     """
     topic_arn = stack.outputs["AssignmentsTopicArn"]
     answer = stack.client("sns").publish_batch(
@@ -40,13 +40,13 @@ def publish(stack: StackAccess, envelopes: Sequence[Envelope]) -> list[Envelope]
             event_id = envelopes[int(entry["Id"])].event.id
             why = f"{entry.get('Code')}: {entry.get('Message', '')}"
             raise CloudError(f"SNS does not take {event_id}: {why}")
-    # An entry counts as published only if the answer says so.
+    # An entry counts as published only if the response lists it as successful.
     taken = {int(entry["Id"]) for entry in answer.get("Successful", [])}
     return [envelope for index, envelope in enumerate(envelopes) if index not in taken]
 
 
 def subscribe(stack: StackAccess, name: str) -> str:
-    """Return the URL of a new queue that receives the announcements, in their order."""
+    """Create a queue that receives the announcements, in order; return its URL."""
     queue_url, queue_arn = create_queue(stack, name)
     subscribe_queue(stack, queue_arn)
     return queue_url
@@ -58,7 +58,7 @@ def create_queue(stack: StackAccess, name: str, **attributes: str) -> tuple[str,
     if is_fifo(topic_arn):
         name += FIFO_SUFFIX
         attributes["FifoQueue"] = "true"
-    # Of the topic's account and Region.
+    # The queue has the topic's account and Region.
     arn_start = topic_arn.rpartition(":")[0].replace(":sns:", ":sqs:", 1)
     queue_arn = f"{arn_start}:{name}"
     # All in one request: a later change takes up to a minute to be effective.
@@ -70,7 +70,7 @@ def create_queue(stack: StackAccess, name: str, **attributes: str) -> tuple[str,
 
 
 def subscribe_queue(stack: StackAccess, queue_arn: str, **attributes: str) -> str:
-    """Let the topic send to a queue, raw; return the subscription's ARN."""
+    """Subscribe a queue with raw delivery; return the subscription's ARN."""
     subscription_arn: str = stack.client("sns").subscribe(
         TopicArn=stack.outputs["AssignmentsTopicArn"],
         Protocol="sqs",
@@ -82,7 +82,7 @@ def subscribe_queue(stack: StackAccess, queue_arn: str, **attributes: str) -> st
 
 
 def topic_may_send(queue_arn: str, topic_arn: str) -> str:
-    """Return the policy of a queue that the topic, and no other, may send to."""
+    """Return the policy of a queue to which only the topic may send."""
     policy = {
         "Version": "2012-10-17",
         "Statement": [

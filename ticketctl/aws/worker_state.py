@@ -1,8 +1,8 @@
-"""Tells whether the worker is stopped, for commands that must not meet it.
+"""Tells whether the worker is stopped, for commands that must not run beside it.
 
-Stopped means that each event source mapping of the function is disabled, of any
-queue and qualifier, that nothing is in flight, and that the last invocation has
-had the function's timeout since.
+The worker is stopped if each event source mapping of the function is disabled, for any
+queue and qualifier, nothing is in flight, and the function's timeout has passed since
+the last invocation.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,16 +19,16 @@ from ticketctl.cli.output import counted, utc
 
 DISABLED: Final = "Disabled"
 ENABLED: Final = "Enabled"
-"""The states that stay; API reference, GetEventSourceMapping."""
+"""The stable states; API reference, GetEventSourceMapping."""
 
 _MAX_TIMEOUT: Final = 900
-"""Seconds; Lambda quotas. Of a version that was deleted."""
+"""The longest timeout in seconds, for a deleted function; Lambda quotas."""
 
 RESTORING: Final = "ticketctl:restoring"
-"""The tag of mappings while a restore is at work that needs the worker stopped."""
+"""The tag of mappings during a restore that needs the worker stopped."""
 
 Ask = Callable[..., Any]
-"""Puts a question about some things to a named service; None is no answer."""
+"""Calls a function of a named service; returns None if the service gives no answer."""
 
 
 @dataclass(frozen=True)
@@ -40,39 +40,39 @@ class Source:
     queue_arn: str
     function_arn: str
     changed: datetime
-    """When its state changed."""
+    """The time of its last change of state."""
 
     @property
     def queue_name(self) -> str:
-        """The name of the queue that it polls."""
+        """The name of the polled queue."""
         return self.queue_arn.rpartition(":")[2]
 
     @property
     def arn(self) -> str:
-        """Its own ARN, by which it is tagged."""
+        """The mapping's own ARN, for its tags."""
         prefix = ":".join(self.function_arn.split(":")[:5])
         return f"{prefix}:event-source-mapping:{self.id}"
 
 
 @dataclass(frozen=True)
 class WorkerState:
-    """The worker's mappings, and what may still be on its way."""
+    """The worker's mappings, messages in flight and timeout."""
 
     sources: Sequence[Source]
     now: datetime
-    """By Lambda's clock, if it is known."""
+    """The time by Lambda's clock, if it is known."""
     in_flight: int | None = 0
-    """Messages in flight; asked only while all are disabled."""
+    """The messages in flight; read only while all mappings are disabled."""
     timeout: int | None = 0
-    """Seconds, the longest of the functions."""
+    """The longest timeout of the functions, in seconds."""
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing of the worker runs, and nothing will."""
+        """Whether no invocation runs, and none can start."""
         return not any(self.obstacles())
 
     def obstacles(self) -> Iterator[str]:
-        """Yield why it is not stopped."""
+        """Yield the reasons why the worker is not stopped."""
         running = [source for source in self.sources if source.state != DISABLED]
         if running:
             states = ", ".join(
@@ -92,19 +92,19 @@ class WorkerState:
 
 
 def worker_state(stack: StackAccess) -> WorkerState:
-    """Ask about the worker, as every guard does."""
+    """Return the state of the worker, read for a guard."""
     return _whole(stack, *_sources(stack), ask=lambda _, question, *of: question(*of))
 
 
 def known_state(stack: StackAccess, ask: Ask) -> WorkerState | None:
-    """Return the known state of the worker; services may give no answer."""
+    """Return the state of the worker, as far as services answer."""
     sources = ask("Lambda", _sources, stack)
     return sources and _whole(stack, *sources, ask=ask)
 
 
 @contextmanager
 def restoring(stack: StackAccess, sources: Sequence[Source]) -> Iterator[None]:
-    """Tag mappings until the block has come to its end, against a start."""
+    """Tag mappings until the block succeeds, so that the worker is not started."""
     client = stack.client("lambda")
     for source in sources:
         client.tag_resource(Resource=source.arn, Tags={RESTORING: source.id})
@@ -129,7 +129,7 @@ def _whole(
 def _sources(stack: StackAccess) -> tuple[list[Source], datetime]:
     """Return the mappings that invoke the function, and Lambda's time.
 
-    Lambda lists those of a function by one qualifier, so all of the Region are read.
+    Lambda lists a function's mappings by one qualifier, so all of the Region are read.
     """
     function, now = stack.outputs["WorkerFunctionName"], datetime.now(UTC)
     pages = stack.client("lambda").get_paginator("list_event_source_mappings")
@@ -168,7 +168,7 @@ def _in_flight(stack: StackAccess, queue_arn: str) -> int:
 
 
 def _timeout(stack: StackAccess, function_arn: str) -> int:
-    """Return the timeout of a function in seconds; the longest if it is gone."""
+    """Return the timeout of a function in seconds; the maximum if it was deleted."""
     get = stack.client("lambda").get_function_configuration
     with Suppressed(aws_codes.NOT_THERE):
         return int(get(FunctionName=function_arn)["Timeout"])

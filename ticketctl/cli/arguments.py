@@ -1,4 +1,4 @@
-"""Arguments that name a project or a request: valid by the contract's rules."""
+"""Checks arguments that name a project or a request, by the contract's rules."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ def checked_project(project_id: str) -> str:
 
 
 def checked_projects(project_ids: Iterable[str]) -> tuple[str, ...]:
-    """Return project ids, each once.
+    """Return the distinct project ids.
 
     Raises:
         InputError: One is invalid.

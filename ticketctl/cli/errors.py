@@ -5,10 +5,10 @@ from typing import ClassVar
 
 
 class Status(IntEnum):
-    """Exit statuses of every command; `ticketctl --help` says what they mean."""
+    """Exit statuses of every command; `ticketctl --help` explains them."""
 
     OK = 0
-    PROBLEM = 1  # Typer and rich, too, end with it when the reader of a pipe is gone.
+    PROBLEM = 1  # Typer and rich end with it, too, when the reader of a pipe is gone.
     USAGE = 2
     CLOUD = 3
     INTERRUPTED = 130  # As a shell reports Ctrl-C.
@@ -31,7 +31,7 @@ class NotThereError(ToolError):
 
 
 class CloudError(ToolError):
-    """AWS cannot be reached, or refuses."""
+    """AWS cannot be reached, or rejects the call."""
 
     status = Status.CLOUD
 

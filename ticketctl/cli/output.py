@@ -23,9 +23,9 @@ Item = TypeVar("Item")
 _ENDLESS: Final = 10_000
 _INDENT: Final = "  "
 _NARROW: Final = 73
-"""Columns below which a table of texts has no room for them."""
+"""The columns below which a table has no room for texts."""
 _STEP: Final = 1_000
-"""Items between two lines of progress, where no terminal shows a bar."""
+"""The items between two lines of progress, if no terminal shows a bar."""
 
 
 def console() -> Console:
@@ -35,15 +35,15 @@ def console() -> Console:
 
 @cache
 def stderr_console() -> Console:
-    """Return the console for progress and remarks; a pipe gets results alone.
+    """Return the console for progress and notes; a pipe gets only results.
 
-    One for all, so that a remark does not break into a progress bar.
+    All code shares one, so that a note does not break into a progress bar.
     """
     return Console(highlight=False, soft_wrap=True, emoji=False, stderr=True)
 
 
 def print_note(line: str) -> None:
-    """Print a line apart from the results, as it is."""
+    """Print a line unchanged to standard error, apart from the results."""
     stderr_console().print(line, markup=False)
 
 
@@ -53,10 +53,10 @@ def note_if_interrupted(
     *,
     by: tuple[type[BaseException], ...] = (BaseException,),
 ) -> Iterator[None]:
-    """Print how far the block came, if it ends before its end.
+    """Print a note about the progress of the block if an error ends it.
 
-    By Ctrl-C, a closed terminal, a full disk, a reader that is gone, or AWS; or only by
-    these kinds of errors. Nothing is printed if there is no text.
+    The error can be Ctrl-C, a closed terminal, a full disk, a closed pipe or one of
+    AWS; `by` restricts the kinds. An empty note is not printed.
     """
     try:
         yield
@@ -70,9 +70,9 @@ def note_if_interrupted(
 def with_progress(
     items: Iterable[Item], text: str, total: int
 ) -> Iterator[Iterable[Item]]:
-    """Show the progress of an iteration: a bar on a terminal, a line at times else.
+    """Show the progress of an iteration: a bar on a terminal, else occasional lines.
 
-    The bar goes at the end of the context, also at Ctrl-C.
+    The bar disappears at the end of the context, also at Ctrl-C.
     """
     with _progress() as progress:
         if stderr_console().is_terminal:
@@ -90,7 +90,7 @@ def _with_lines(items: Iterable[Item], text: str, total: int) -> Iterator[Item]:
 
 @contextmanager
 def spinner(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a text with a spinner on a terminal; yield what changes the text."""
+    """Show a text with a spinner on a terminal; yield a function to change the text."""
     plain = TextColumn("{task.description}", markup=False)
     with _progress(SpinnerColumn(), plain) as progress:
         task = progress.add_task(text, total=None)
@@ -98,9 +98,9 @@ def spinner(text: str) -> Iterator[Callable[[str], None]]:
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
-    """Return what moves on a terminal; rich's default would print the results there.
+    """Return a progress display that leaves standard output alone.
 
-    It sends all standard output to its own console, also what goes into a file.
+    rich's default redirects all standard output to its own console, even for a file.
     """
     screen = stderr_console()
     return Progress(
@@ -114,9 +114,9 @@ def _progress(*columns: ProgressColumn) -> Progress:
 
 
 def print_line(line: str | Text, style: str = "") -> None:
-    """Print a line; where a terminal is too narrow, break it between words, indented.
+    """Print a line; if a terminal is too narrow, break it between words, indented.
 
-    A pipe gets it whole, for `grep` wants that.
+    A pipe gets it in one line, for `grep`.
     """
     out, text = console(), Text(line, style) if isinstance(line, str) else line
     if out.is_terminal and text.cell_len > out.width:
@@ -134,12 +134,12 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 
 def print_json_line(value: Any) -> None:
-    """Print one line of a stream of JSON documents, at once."""
+    """Print one line of a stream of JSON documents, and flush it."""
     _write(json.dumps(value, ensure_ascii=False))
 
 
 def json_line(value: Any) -> bytes:
-    """Return one line of a file of JSON documents, spelled as it would be printed."""
+    """Return one line of a file of JSON documents, escaped as for printing."""
     return f"{_spelled(json.dumps(value, ensure_ascii=False), 'utf-8')}\n".encode()
 
 
@@ -149,10 +149,10 @@ def _write(document: str) -> None:
 
 
 def _spelled(document: str, encoding: str) -> str:
-    """Return JSON, which may hold the text of others, without what cannot be shown.
+    """Return JSON with unprintable characters escaped: texts may be anyone's.
 
     A raw C1 control would drive the terminal, and a lone surrogate stop the printing.
-    A character that the output's encoding does not have gets JSON's spelling, too.
+    A character that the output's encoding lacks is escaped, too.
     """
     for sign in {*document} - {"\n"}:
         if not (sign.isprintable() and sign.encode(encoding, "ignore")):
@@ -166,13 +166,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def utc(time: datetime) -> str:
-    """Return a time in UTC, to the second, as every output has it."""
+    """Return a time in UTC, to the second, in the form of every output."""
     text = time.astimezone(UTC).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z")
 
 
 def is_narrow(out: Console) -> bool:
-    """Tell whether a row with a text needs two lines of this terminal."""
+    """Tell whether the terminal is too narrow for a row with a text on one line."""
     return out.is_terminal and out.width < _NARROW
 
 
@@ -184,7 +184,7 @@ def print_row_narrow(out: Console, cells: Iterable[str], text: str) -> None:
 
 
 def print_table_whole(table: Table, out: Console | None = None) -> None:
-    """Print a table; in a pipe at its full width, for `grep` wants lines whole."""
+    """Print a table; a pipe gets it at full width, for `grep`."""
     out = out or console()
     if not out.is_terminal:
         room = out.options.update(width=_ENDLESS)
@@ -193,7 +193,7 @@ def print_table_whole(table: Table, out: Console | None = None) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with its lines and tabs, and its control characters spelled."""
+    """Return a text with its lines and tabs, and other control characters escaped."""
     return "".join(
         sign
         if sign.isprintable() or sign in "\n\t"
@@ -203,9 +203,9 @@ def printable(text: str) -> str:
 
 
 def sanitized(text: str, width: int | None = None) -> str:
-    """Return a text as a line that a terminal can show, cut to a width.
+    """Return a text as one line that a terminal can show, cut to a width.
 
-    A text of others may hold escape sequences that clear or fake a screen.
+    A foreign text may have escape sequences that clear or fake a screen.
     """
     line = " ".join(text.split())
     shown = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)

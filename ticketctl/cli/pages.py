@@ -1,4 +1,4 @@
-"""Where the reader of a message finds the pages of the documentation."""
+"""The address of the documentation, for messages."""
 
 from functools import cache
 from pathlib import Path
@@ -8,9 +8,9 @@ from ticketctl import __version__
 
 @cache
 def docs() -> str:
-    """Return where the pages are: beside the package in a checkout, else on the host.
+    """Return the address of the pages: a path in a checkout, else a URL.
 
-    A wheel that was built without a host has no address; they keep their names.
+    A wheel that was built without a host has no URL; then the path stands alone.
     """
     from importlib.metadata import distributions  # Takes longer than `--version`.
 

@@ -11,7 +11,7 @@ from ticketctl.cli.output import print_note
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Return if a person agrees; end the command, with status 0, if not.
+    """Ask for confirmation; end the command, with status 0, if a person declines.
 
     Raises:
         Exit: The person declines, presses Ctrl-C or hangs up.
@@ -21,10 +21,10 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise InputError("there is no terminal to ask on; say --yes to go on")
-    with suppress(termios.error):  # Of a terminal that is another program's now.
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # Typed before it could be read.
+    with suppress(termios.error):  # Another program may own the terminal now.
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)  # Typed before the question.
     try:
-        with redirect_stdout(sys.stderr):  # It gets the last blank, in spite of `err`.
+        with redirect_stdout(sys.stderr):  # The last blank ignores `err`.
             agreed = typer.confirm(question, err=True)
     except typer.Abort:
         raise typer.Exit(Status.INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""The commands: each reads its options, calls its package of work, and prints."""
+"""The commands: each declares its options, and calls the package that does the work."""
 
 from ticketctl.commands import (  # noqa: F401, I001 - declared in the order of the help.
     send,

@@ -1,4 +1,4 @@
-"""The application without its commands: the stack, and how a command is declared."""
+"""The application without its commands: options of the stack, declaration, help."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -24,7 +24,7 @@ OPERATIONS: Final = "The running system"
 LOCAL: Final = "On this machine, without an AWS account"
 
 _PLACE: Final = ("stack", "region", "profile", "outputs")
-"""The options that lead to a stack, which stand before the command."""
+"""The options that name a stack; they precede the command."""
 
 _STATUSES: Final = """
 | Exit status | Meaning |
@@ -32,15 +32,15 @@ _STATUSES: Final = """
 | 0 | done |
 | 1 | done, but something was wrong or not found; or the reader of a pipe has gone |
 | 2 | not done: a wrong option or file, or something is missing on this machine |
-| 3 | not done: AWS cannot be reached or refuses |
+| 3 | not done: AWS cannot be reached, or rejects the call |
 | 130 | interrupted; commands such as `watch` end with Ctrl-C and status 0 |
 """
 
 
 def _parsed(command: Any, ctx: Any, parse: Callable[..., Any], args: list[str]) -> Any:
-    """Parse a command line; reject an option that is given twice.
+    """Parse a command line; reject a repeated option, and a ticket key in two words.
 
-    For the last would count unseen. And a ticket key in two words.
+    Otherwise the last option would count silently.
     """
     try:
         values, rest, given = parse(args)
@@ -56,7 +56,7 @@ def _parsed(command: Any, ctx: Any, parse: Callable[..., Any], args: list[str]) 
 
 
 def _explain(command: Any, ctx: Any, option: str) -> None:
-    """Say where something goes that is no option of the command."""
+    """Explain an unknown option: it precedes the command, or is an argument."""
     name = option.removeprefix("--")
     program, _, words = ctx.command_path.partition(" ")
     if words and name in _PLACE:
@@ -72,20 +72,20 @@ def _explain(command: Any, ctx: Any, option: str) -> None:
 
 
 class _Strict:
-    """Stands before a class of Typer; takes an option once if it cannot be repeated."""
+    """Mixes into a class of Typer; rejects a repeated option."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters; flags have no opposite, and no type in the help."""
+        """Return the parameters; flags have no negative form, and no type in help."""
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
         for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar, parameter.secondary_opts = "", []
-            if ctx.resilient_parsing:  # A completion: Typer loads pydantic for a value.
+            if ctx.resilient_parsing:  # For completion Typer would load pydantic.
                 parameter.process_value = lambda _, value: value
         return parameters
 
     def make_parser(self, ctx: Any) -> Any:
-        """Return the parser of a command line; a completion's is not finished."""
+        """Return the parser of a command line; that of a completion is not strict."""
         parser: Any = super().make_parser(ctx)  # type: ignore[misc]
         if not ctx.resilient_parsing:
             parser.parse_args = partial(_parsed, self, ctx, parser.parse_args)
@@ -93,7 +93,7 @@ class _Strict:
 
 
 class Command(_Strict, TyperCommand):
-    """A command, whose help names the pages where the reader has them."""
+    """A command; its help has the addresses of the pages."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Show the help."""
@@ -108,7 +108,7 @@ class Group(_Strict, TyperGroup):
 app = typer.Typer(
     name="ticketctl",
     cls=Group,
-    rich_markup_mode="markdown",  # Paragraphs are filled again at every width.
+    rich_markup_mode="markdown",  # It wraps paragraphs at every width.
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_STATUSES,
@@ -129,17 +129,18 @@ def ticketctl(
         str, typer.Option(envvar="TICKETCTL_STACK", help="The stack's name.")
     ] = "ticket-numbering",
     region: Annotated[
-        str | None, typer.Option(help="AWS Region; else as the AWS CLI finds it.")
+        str | None, typer.Option(help="AWS Region; default: that of the AWS CLI.")
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="AWS profile; else as the AWS CLI finds it.")
+        str | None, typer.Option(help="AWS profile; default: that of the AWS CLI.")
     ] = None,
     outputs: Annotated[
         Path | None,
         typer.Option(
             envvar="TICKETCTL_OUTPUTS",
             metavar="FILE",
-            help="A saved `aws cloudformation describe-stacks`, read if it fails.",
+            help="The saved output of `aws cloudformation describe-stacks`, used if "
+            "CloudFormation does not answer.",
         ),
     ] = None,
     _version: Annotated[
@@ -149,22 +150,22 @@ def ticketctl(
         ),
     ] = False,
 ) -> None:
-    """Send tickets, watch their numbers, and look after the system that gives them.
+    """Send tickets, watch their numbers, and operate the system that assigns them.
 
     Put --stack, --region, --profile and --outputs before the command.
-    Region, profile and credentials are found as the AWS CLI finds them;
-    `AWS_ENDPOINT_URL` leads to the local system.
+    Region, profile and credentials are those of the AWS CLI;
+    `AWS_ENDPOINT_URL` selects the local system.
     """
     ctx.obj = lambda find: find(stack, region, profile, outputs, program_of(ctx))
 
 
 def finder(ctx: typer.Context) -> Callable[[], "Stack"]:
-    """Return what finds the stack, for work that checks its arguments before."""
+    """Return a function to find the stack, for work that first checks its arguments."""
     return lambda: stack_of(ctx)
 
 
 def stack_of(ctx: typer.Context) -> "Stack":
-    """Find the stack that the options of the application name."""
+    """Find the stack that the application's options name."""
     from ticketctl.aws.stack import find_stack
 
     stack: Stack = ctx.obj(find_stack)
@@ -172,7 +173,7 @@ def stack_of(ctx: typer.Context) -> "Stack":
 
 
 def program_of(ctx: typer.Context) -> str:
-    """Return the call of this program up to a command, also for another shell."""
+    """Return this program with its options before a command, quoted for a shell."""
     root: Any = ctx.find_root()
     sources: Any = {name: root.get_parameter_source(name) for name in _PLACE}
     given = [name for name in _PLACE if sources[name].name != "DEFAULT"]
@@ -181,9 +182,9 @@ def program_of(ctx: typer.Context) -> str:
 
 
 def command(where: str | typer.Typer, *examples: str) -> Callable[[Function], Function]:
-    """Declare a command by the name of its function, in a panel of the help or a group.
+    """Declare a command, named after its function, in a panel of the help or a group.
 
-    Its own help ends with the examples.
+    The command's own help ends with the examples.
     """
     of, panel = (app, where) if isinstance(where, str) else (where, None)
     shown = "Examples:\n\n" + "\n\n".join(f"$ {line}" for line in examples)

@@ -23,12 +23,12 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     *,
     project: Annotated[
         list[str] | None,
-        typer.Option(help="Audit this project alone; can be repeated."),
+        typer.Option(help="Audit only this project; can be repeated."),
     ] = None,
     rate: Rate = None,
     tickets_table: TicketsTable = None,
     keys_table: Annotated[
-        str | None, typer.Option(help="The idempotency keys' table that belongs to it.")
+        str | None, typer.Option(help="The table of keys that belongs to it.")
     ] = None,
     save: Annotated[
         str | None,
@@ -37,25 +37,27 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     check: Annotated[
         list[str] | None,
         typer.Option(
-            "--check-heads", help="Check the heads of this file, too; can be repeated."
+            "--check-heads", help="Also check the heads in this file; can be repeated."
         ),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(help="Read only tickets after each project's last head there."),
+        typer.Option(
+            help="Read only tickets after each project's last head in this file."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Check that every project's numbers are exactly 1..n, one for each key.
 
-    And that each ticket has the hash that chains it to the one before it. Heads that
-    were saved show a sequence that was cut or written again, even with new hashes.
+    It also checks that each ticket has the hash that chains it to the one before it.
+    Saved heads reveal a sequence that was cut or rewritten, even with new hashes.
 
-    It reads both tables, consistently, and may run while the worker writes: a suspect
-    is read again, after a delay, before it is reported. An audit of single
-    projects does not look for keys without a ticket, and reads a unit for each key.
-    Reading 1 GB takes about 250,000 read units. Ends with status 1 if anything was
-    found, or if there was nothing to read.
+    The audit reads both tables consistently, and may run while the worker writes: a
+    suspect is read again, after a delay, before it is reported. An audit of single
+    projects does not search for keys without a ticket, and uses a read unit for each
+    key. 1 GB takes about 250,000 read units. Ends with status 1 if there are findings,
+    or nothing to read.
     """
     from ticketctl.audit import command as work
 

@@ -32,11 +32,11 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
     ],
     columns: Columns = None,
     project: Annotated[
-        str | None, typer.Option(help="The project of rows that name none.")
+        str | None, typer.Option(help="The project of rows without a project.")
     ] = None,
     encoding: Annotated[
         str | None,
-        typer.Option(help="Of the file, such as cp1252 or utf-16; default: UTF-8."),
+        typer.Option(help="The file's encoding, such as cp1252; default: UTF-8."),
     ] = None,
     date_format: Annotated[
         str | None,
@@ -47,12 +47,12 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
     ] = None,
     time_zone: Annotated[
         str | None,
-        typer.Option(help="Of dates that name no zone, such as Europe/Berlin or UTC."),
+        typer.Option(help="The zone of dates without one, such as Europe/Berlin."),
     ] = None,
     fit: Annotated[
         bool,
         typer.Option(
-            help="Change what a ticket cannot hold: characters become U+FFFD, "
+            help="Change values to fit a ticket: characters become U+FFFD, "
             "texts and lists are cut. A remark names the lines."
         ),
     ] = False,

@@ -1,4 +1,4 @@
-"""The commands that look after dead letters."""
+"""The commands for dead letters."""
 
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,16 +11,19 @@ from ticketctl.commands.options import Json, Yes, completed_by
 from ticketctl.dead_letters import REASONS
 
 MAX_RATE: Final = 500
-"""Messages a second; StartMessageMoveTask API."""
+"""The maximum of messages a second; StartMessageMoveTask API."""
 
 dead_letters = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Look after the messages that got no number."
+    cls=Group, no_args_is_help=True, help="List, show, redrive, edit or delete them."
 )
 app.add_typer(dead_letters, name="dead-letters", rich_help_panel=OPERATIONS)
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Its message id, or its start.")]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="The message id, or the start of it.")
+]
 Ids = Annotated[
-    list[str] | None, typer.Argument(metavar="ID", help="Message ids, or their starts.")
+    list[str] | None,
+    typer.Argument(metavar="ID", help="Message ids, or the start of each."),
 ]
 Project = Annotated[str | None, typer.Option(help="Only those of this project.")]
 Reason = Annotated[
@@ -32,9 +35,7 @@ Reason = Annotated[
 ]
 Save = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help="Write the deleted ones to a new file first, as JSONL."
-    ),
+    typer.Option(metavar="FILE", help="First write them to a new file, as JSON lines."),
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters.")]
 
@@ -55,7 +56,7 @@ def list_(  # noqa: PLR0913 - one parameter for each option.
 ) -> None:
     """List dead letters: the reason, the age, the project and the key.
 
-    Listing hides messages from others for a moment; they are visible again at its end.
+    Listing hides the messages from other consumers until the command ends.
     """
     from ticketctl.dead_letters.selection import Selection
     from ticketctl.dead_letters.views import print_list
@@ -70,11 +71,11 @@ def show(
     message_id: Id,
     *,
     raw: Annotated[
-        bool, typer.Option(help="Print the body alone, byte for byte.")
+        bool, typer.Option(help="Print only the body, byte for byte.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show all of one dead letter."""
+    """Show one dead letter with body and attributes."""
     from ticketctl.dead_letters.views import show_dead_letter
 
     show_dead_letter(stack_of(ctx), message_id, raw=raw, as_json=as_json)
@@ -95,16 +96,17 @@ def redrive(  # noqa: PLR0913 - one parameter for each option.
     rate: Annotated[
         int | None,
         typer.Option(
-            min=1, max=MAX_RATE, help="With --all: messages a second, at most."
+            min=1, max=MAX_RATE, help="With --all: maximum messages a second."
         ),
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Send dead letters back to the queue; a request that has a number keeps it.
+    """Redrive dead letters to the queue; a request that has a number keeps it.
 
-    With --all SQS moves them itself, also after this command has ended.
-    Chosen ones are sent one by one, and each is deleted after it was sent; so are all
-    of them if idempotency keys expire. One that may outlive its key stays: status 1.
+    With --all SQS moves them itself, even after this command has ended.
+    Selected dead letters are sent one by one, and each is deleted after it was sent; so
+    are all of them if idempotency keys expire. A dead letter that may outlive its key
+    stays, and the status is 1.
     """
     from ticketctl.dead_letters.redrive import redrive_selected
     from ticketctl.dead_letters.selection import Selection
@@ -129,7 +131,7 @@ def edit(
     body: Annotated[
         typer.FileText,
         typer.Option(
-            encoding="utf-8-sig", help="Read the new body from this file; - is stdin."
+            encoding="utf-8-sig", help="The new body's file; - is standard input."
         ),
     ],
     save: Save = None,
@@ -137,10 +139,11 @@ def edit(
 ) -> None:
     """Send another body in place of one dead letter, and delete the dead letter.
 
-    The dead letter is printed first, as one line of JSON, or saved. You are asked first
-    if the new body has another project or key. Nothing is sent if the body is invalid
-    or its key has a number, or if the dead letter is gone.
-    One that has a number is refused: only a redrive can still get it announced.
+    The dead letter is first printed, as one line of JSON, or saved. The command asks
+    for confirmation if the new body has another project or key. Nothing is sent if the
+    body is invalid or its key has a number, or if the dead letter is gone.
+    A dead letter whose request has a number cannot be edited: only a redrive can still
+    get it announced.
     """
     from ticketctl.dead_letters.editing import edit_dead_letter
 
@@ -162,14 +165,14 @@ def delete(  # noqa: PLR0913 - one parameter for each option.
     save: Save = None,
     skip_numbered: Annotated[
         bool,
-        typer.Option("--skip-numbered", help="Leave those that have a number alone."),
+        typer.Option("--skip-numbered", help="Keep those whose request has a number."),
     ] = False,
     yes: Yes = False,
 ) -> None:
     """Delete dead letters for ever.
 
-    Nothing is deleted if one has a number: only a redrive can still get it announced.
-    With --skip-numbered such ones are named, and stay.
+    Nothing is deleted if the request of one has a number: only a redrive can still get
+    it announced. With --skip-numbered these are named, and stay.
     """
     from ticketctl.dead_letters.editing import delete_selected
     from ticketctl.dead_letters.selection import Selection

@@ -20,25 +20,26 @@ def export(  # noqa: PLR0913 - one parameter for each option.
     *,
     project: Annotated[
         list[str] | None,
-        typer.Option(help="Export this project alone; can be repeated."),
+        typer.Option(help="Export only this project; can be repeated."),
     ] = None,
     save: Save = None,
     rate: Rate = None,
     tickets_table: TicketsTable = None,
     keys_table: KeysTable = None,
 ) -> None:
-    """Print every ticket whole, a JSON document a line.
+    """Print every ticket with all attributes, one JSON object a line.
 
-    And the items of reserved numbers, with their status; then, with a `kind`, the
-    records of keys that no ticket explains, and a last line with the counts. With
-    another table of tickets alone there are no records. `ticketctl restore` puts
-    the lines back, and docs/examples/verify.py checks their chain.
+    Items of reserved numbers are printed, too, with their status. Then follow, with a
+    `kind`, the records of keys that no ticket explains, and a last line with the
+    counts. With --tickets-table and no --keys-table there are no records.
+    `ticketctl restore` writes the lines back, and docs/examples/verify.py checks their
+    chain.
 
-    It reads consistently, and may run while the worker writes: each project comes as
-    it was at one moment or another, without a hole. Reading 1 GB takes about 250,000
-    read units, and the keys are read whole, too. The count is on standard error, after
-    NOT WHOLE if it ended before its end. Ends with status 1 if a number is missing, or
-    a named project has no tickets.
+    The export reads consistently, and may run while the worker writes: each project is
+    a state of some moment, without a gap. 1 GB takes about 250,000 read units, and the
+    table of keys is read completely, too. The count is on standard error, after
+    NOT WHOLE if the export was interrupted. Ends with status 1 if a number is missing,
+    or a named project has no tickets.
     """
     from ticketctl.export import command as work
 

@@ -19,39 +19,40 @@ def import_(  # noqa: PLR0913 - one parameter for each option.
     file: File,
     *,
     project: Annotated[
-        str | None, typer.Option(help="The project of tickets that name none.")
+        str | None, typer.Option(help="The project of tickets without a project.")
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
-            help="Check the file, and print the plan, the counts of tickets there, and "
-            "the tickets that would be refused."
+            help="Check the file, and print the plan, the counts of existing tickets, "
+            "and the tickets that would be refused."
         ),
     ] = False,
     verify: Annotated[
         bool,
         typer.Option(
             help="Print the tickets that are missing, different, of another time or "
-            "without a record of their key, and write nothing; status 1 if there are "
+            "without a record of their key; write nothing; status 1 if there are "
             "any."
         ),
     ] = False,
     rate: Rate = None,
     yes: Yes = False,
 ) -> None:
-    """Take over tickets of another system, which have their numbers already.
+    """Import tickets of another system with their existing numbers.
 
     A line has the fields of a create-ticket message and `number`; or `key`, such as
-    PROJ-42, in place of project and number. `assigned_at` says when it got its number,
-    else it is now. Without an `idempotency_key` it gets `import:PROJ-42`.
-    `ticketctl convert` makes such lines from the exports of other systems; what
-    `ticketctl export` wrote is for `ticketctl restore`.
+    PROJ-42, in place of project and number. `assigned_at` is the time of its number,
+    by default now. Without an `idempotency_key` it gets `import:PROJ-42`.
+    `ticketctl convert` makes such lines from the exports of other systems; for the
+    lines of `ticketctl export` use `ticketctl restore`.
 
-    A project whose last number is lower is seeded up to the highest one of the file;
-    the worker goes on after it. That cannot be undone, so you are asked first. Nothing
-    is written if a line is wrong or beyond a limit of the stack. Run an interrupted
-    import again to continue it. Imported tickets are not announced. Ends with status 1
-    if a ticket is refused, or there with another `assigned_at`.
+    A project whose last number is lower is seeded up to the highest number of the file;
+    the worker continues after it. That cannot be undone, so the command asks for
+    confirmation. Nothing is written if a line is invalid or beyond a limit of the
+    stack. Run an interrupted import again to continue it. Imported tickets are not
+    announced. Ends with status 1 if a ticket is refused, or exists with another
+    `assigned_at`.
     """
     from ticketctl.importing import command as work
 

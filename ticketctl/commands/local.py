@@ -1,4 +1,4 @@
-"""The commands that need no cloud account: run, up, sample."""
+"""The commands that need no AWS account: run, up, sample."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -22,12 +22,12 @@ Fifo = Annotated[
 def run(
     ctx: typer.Context,
     file: Annotated[
-        Path | None, typer.Argument(help="Your own messages, as JSONL or CSV.")
+        Path | None, typer.Argument(help="Your own messages, as JSON lines.")
     ] = None,
     *,
     fifo: Fifo = False,
 ) -> None:
-    """Start the whole system on this machine, send messages, show their numbers.
+    """Start the whole system on this machine, send messages, and show their numbers.
 
     Ends with status 0 only if every message is accounted for and no sequence has a
     gap or a duplicate.
@@ -38,9 +38,9 @@ def run(
 
 @command(LOCAL, "ticketctl up", "ticketctl up --fifo")
 def up(ctx: typer.Context, *, fifo: Fifo = False) -> None:
-    """Start the whole system and keep it up, for `sam local invoke` too.
+    """Start the whole system until Ctrl-C, also for `sam local invoke`.
 
-    Its tickets are in memory: Ctrl-C ends the system, and they are gone.
+    Its tickets are in memory, and are lost when the system ends.
     """
     _session(ctx).up(fifo=fifo)
 
@@ -49,11 +49,9 @@ def up(ctx: typer.Context, *, fifo: Fifo = False) -> None:
 def sample(
     number: Annotated[int, typer.Argument(min=1, help="Number of messages.")] = 1000,
     *,
-    poison: Annotated[
-        int, typer.Option(min=0, help="Number of messages with a mistake.")
-    ] = 0,
+    poison: Annotated[int, typer.Option(min=0, help="Number of invalid messages.")] = 0,
 ) -> None:
-    """Print create-ticket messages to try things with, a JSON object a line."""
+    """Print sample create-ticket messages, one JSON object a line."""
     from ticketctl.verify.sample import many_messages
 
     for body in many_messages(number, poison):
@@ -61,7 +59,7 @@ def sample(
 
 
 def _session(ctx: typer.Context) -> "Session":
-    """Load the local system, which stands in a checkout alone, beside its template."""
+    """Load the local system, which only a checkout has, beside its template."""
     if not (CHECKOUT / "template.yaml").is_file():
         raise ToolError(
             "this command needs a checkout of ticket numbering; there: `make setup`"

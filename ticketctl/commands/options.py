@@ -10,7 +10,7 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object, for scripts.")
 ]
 JsonLines = Annotated[
-    bool, typer.Option("--json", help="Print a JSON object a line, for scripts.")
+    bool, typer.Option("--json", help="Print one JSON object a line, for scripts.")
 ]
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's id.")]
 TicketKey = Annotated[
@@ -24,13 +24,13 @@ File = Annotated[
 Save = Annotated[
     Path | None,
     typer.Option(
-        metavar="NEW", help="A new file for the lines, which is whole or not there."
+        metavar="NEW", help="A new file for the lines; it is complete or absent."
     ),
 ]
 
-Rate = Annotated[int | None, typer.Option(min=1, help="Read units a second, at most.")]
+Rate = Annotated[int | None, typer.Option(min=1, help="Maximum read units a second.")]
 TicketsTable = Annotated[
-    str | None, typer.Option(help="Another table of tickets: a restored one, say.")
+    str | None, typer.Option(help="Another table of tickets, such as a restored one.")
 ]
 KeysTable = Annotated[
     str | None, typer.Option(help="Another table of keys, with that of tickets.")
@@ -38,5 +38,5 @@ KeysTable = Annotated[
 
 
 def completed_by(words: Collection[str]) -> Callable[[str], list[str]]:
-    """Return what completes the beginning of a word on Tab."""
+    """Return a function that completes the start of a word."""
     return lambda incomplete: [word for word in words if word.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""The command that puts an export back."""
+"""The command that restores an export."""
 
 from typing import Annotated
 
@@ -25,40 +25,38 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
     *,
     project: Annotated[
         list[str] | None,
-        typer.Option(help="Put this project alone back; can be repeated."),
+        typer.Option(help="Restore only this project; can be repeated."),
     ] = None,
     partial: Annotated[
         bool,
-        typer.Option(help="Take a file that a person filtered, or that was cut."),
+        typer.Option(help="Accept a file that was filtered or cut."),
     ] = False,
     heads: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="Check the file against heads that were kept, first."
-        ),
+        typer.Option(metavar="FILE", help="First check the file against saved heads."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option(help="Print the plan, and what would be refused.")
+        bool, typer.Option(help="Print the plan and the lines that would be refused.")
     ] = False,
     verify: Annotated[
-        bool, typer.Option(help="Check that the tables hold what the file has.")
+        bool, typer.Option(help="Check that the tables have the content of the file.")
     ] = False,
     rate: Rate = None,
     yes: Yes = False,
 ) -> None:
-    """Put back what an export has and the tables lack; change nothing that is there.
+    """Write back the lines of an export that the tables lack; change nothing else.
 
-    A project of which the tables have nothing comes back whole, with its hashes, and
-    with the records of its keys, also into another stack. In any other project a line
-    goes back as it was if the tables vouch for it: the record of its key, or the next
-    ticket, whose hash covers it. What nothing vouches for comes back as of another
-    system, without its hash, and is counted.
+    A project that the tables lack is restored completely, with its hashes and the
+    records of its keys, also into another stack. In any other project a line is
+    restored unchanged if the tables vouch for it: by the record of its key, or by the
+    hash of the next ticket. A line without such proof is restored as of another system,
+    without its hash, and is counted.
 
-    A file that lacks its last line is refused, and so is a project of another history.
-    The worker must be stopped where a ticket or a key has no record, or a project's
-    last numbers are missing: a request would get a wrong number meanwhile. Run an
-    interrupted restore again to continue it. Ends with status 1 if something is
-    refused, or is to be done by a command that it prints.
+    A file without its last line is refused, and so is a project of another history.
+    The worker must be stopped if a ticket or a key has no record, or if a project's
+    last numbers are missing: else a request would get a wrong number. Run an
+    interrupted restore again to continue it. Ends with status 1 if a line is refused,
+    or if you must run a command that it prints.
     """
     from ticketctl.restore import command as work
 

@@ -17,13 +17,13 @@ from ticketctl.commands.options import (
 Wait = Annotated[
     bool,
     typer.Option(
-        help="Wait for the numbers, print each; status 1 if one is missing or refused."
+        help="Wait for each number and print it; status 1 if one is missing or refused."
     ),
 ]
 Timeout = Annotated[
     int,
     typer.Option(
-        min=1, help="With --wait: give up after this many seconds without an answer."
+        min=1, help="With --wait: seconds without an answer until it gives up."
     ),
 ]
 
@@ -41,8 +41,8 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     key: Annotated[
         str | None,
         typer.Option(
-            help="The idempotency key: the same one never gets a second number. "
-            "Without it a new one is made, and printed."
+            help="The idempotency key, which never gets a second number; "
+            "default: a new key, which is printed."
         ),
     ] = None,
     description: Annotated[str | None, typer.Option(help="Its description.")] = None,
@@ -59,15 +59,15 @@ def send(  # noqa: PLR0913 - one parameter for each option.
     ] = None,
     max_number: Annotated[
         int | None,
-        typer.Option(min=1, max=MAX_NUMBER, help="The highest number that it accepts."),
+        typer.Option(min=1, max=MAX_NUMBER, help="The highest acceptable number."),
     ] = None,
     wait: Wait = False,
     timeout: Timeout = 60,
     as_json: Json = False,
 ) -> None:
-    """Ask for one ticket.
+    """Request one ticket.
 
-    It is checked before it is sent, and safe to send again under the same --key.
+    The request is checked before it is sent, and is safe to repeat with the same --key.
     """
     from ticketctl.send import command as work
 
@@ -96,50 +96,50 @@ def send_file(  # noqa: PLR0913 - one parameter for each option.
     file: File,
     *,
     project: Annotated[
-        str | None, typer.Option(help="The project of lines that name none.")
+        str | None, typer.Option(help="The project of lines without a project.")
     ] = None,
     key_prefix: Annotated[
         str | None,
         typer.Option(
-            help="Start of the keys that are made for lines without a key; "
+            help="The prefix of keys for lines without a key; "
             "default: the file's name, so that files of one name share keys; "
-            "lines from a pipe need one."
+            "required for standard input."
         ),
     ] = None,
     skip_invalid: Annotated[
-        bool, typer.Option(help="Send the good lines of a file with bad ones.")
+        bool, typer.Option(help="Send the valid lines of a file with invalid ones.")
     ] = False,
     unchecked: Annotated[
         bool,
         typer.Option(
-            help="Send invalid requests too, as a producer with a bug would; "
-            "they end as dead letters, and nothing waits for them."
+            help="Also send invalid requests, like a producer with a bug; "
+            "they become dead letters, and --wait ignores them."
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option(help="Check everything, send nothing.")
+        bool, typer.Option(help="Check everything; send nothing.")
     ] = False,
     rate: Annotated[
-        int | None, typer.Option(min=1, help="Messages a second, at most.")
+        int | None, typer.Option(min=1, help="Maximum messages a second.")
     ] = None,
     wait: Wait = False,
     timeout: Timeout = 60,
     as_json: JsonLines = False,
 ) -> None:
-    """Ask for the tickets of a file.
+    """Request the tickets of a file.
 
-    It has a JSON object a line; `ticketctl convert` makes them of CSV. Everything is
-    checked before anything is sent, and a bad line stops the whole file. A dry run asks
-    no stack, so it does not check the stack's limits.
+    The file has one JSON object a line; `ticketctl convert` makes it from CSV. All
+    lines are checked before the first is sent, and an invalid line stops the whole
+    file. A dry run reads no stack, so it does not check the stack's limits.
 
-    A line without an idempotency_key gets one that is made from the file's name and
-    the line's content. So the same file can be sent again, after Ctrl-C or with
-    lines added, and nothing is created twice; a line that was changed asks for another
-    ticket. Different files of one name, such as an export of each night, need a
-    --key-prefix each, or keys in their lines.
+    A line without an idempotency_key gets one from the file's name and the line's
+    content. So the same file can be sent again, after Ctrl-C or with lines added, and
+    nothing is created twice; a changed line requests another ticket. Different files of
+    one name, such as a nightly export, need a --key-prefix each, or keys in their
+    lines.
 
-    With --json a line is for a message, or with --wait for a number. Status 1 says
-    that lines were skipped, or that a number is missing.
+    With --json there is a line for each message, or with --wait for each number. Ends
+    with status 1 if lines were skipped, or a number is missing.
     """
     from ticketctl.send import command as work
 

@@ -1,4 +1,4 @@
-"""The commands that seed, void, erase and announce again."""
+"""The commands that seed, void, erase and announce."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from ticket_numbering.contract.values import MAX_NUMBER
 from ticketctl.commands.application import SEQUENCES, command, finder
 from ticketctl.commands.options import Project, TicketKey, Yes
 
-Reason = Annotated[str, typer.Option(help="Why; recorded and announced.")]
+Reason = Annotated[str, typer.Option(help="The reason; recorded and announced.")]
 
 
 @command(SEQUENCES, 'ticketctl seed PROJ --last 1234 --reason "moved from Jira"')
@@ -19,13 +19,13 @@ def seed(
     last: Annotated[
         int, typer.Option(help="The last external number.", min=1, max=MAX_NUMBER)
     ],
-    reason: Annotated[str, typer.Option(help="Recorded with the numbers.")] = "",
+    reason: Annotated[str, typer.Option(help="The reason, which is recorded.")] = "",
     yes: Yes = False,
 ) -> None:
     """Continue a project's numbers after those of another system.
 
-    It cannot be undone: the numbers up to the last one are used, and none of them will
-    ever be given. If workers gave some of them meanwhile, these are named, and the
+    This cannot be undone: the numbers up to the last one are reserved, and the worker
+    never assigns them. Numbers that workers assigned meanwhile are printed, and the
     status is 1.
     """
     from ticketctl.sequences import command as work
@@ -39,9 +39,9 @@ def void(
 ) -> None:
     """Mark a ticket as void, and announce it.
 
-    It keeps its number and is never deleted, and it cannot be undone. Run again with
-    the same reason, it announces again. Ends with status 1 if there is no such ticket,
-    or it is malformed and could not be announced.
+    The ticket keeps its number and is never deleted. This cannot be undone. A second
+    run with the same reason announces it again. Ends with status 1 if the ticket does
+    not exist, or is malformed and could not be announced.
     """
     from ticket_numbering.contract.dynamodb_items import VOIDED
     from ticketctl.sequences import command as work
@@ -55,11 +55,11 @@ def erase(
 ) -> None:
     """Remove a ticket's text, and announce it: number, key and dates stay.
 
-    The title becomes a fixed word; all other text goes, also in fields that this
-    release does not know, and the fingerprint of its key. It cannot be undone. It does
-    not reach backups, files, dead letters and subscribers: docs/operations.md. Run
-    again with the same reason, it announces again. Ends with status 1 if there is no
-    such ticket, or it is malformed and could not be announced.
+    The title becomes a fixed word; all other text is removed, also in fields that this
+    release does not know, and so is the fingerprint in the record of its key. This
+    cannot be undone, and does not reach backups, files, dead letters and subscribers:
+    docs/operations.md. A second run with the same reason announces it again. Ends with
+    status 1 if the ticket does not exist, or is malformed and could not be announced.
     """
     from ticket_numbering.contract.dynamodb_items import ERASED
     from ticketctl.sequences import command as work
@@ -81,14 +81,16 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
     ],
     last: Annotated[
         int | None,
-        typer.Option("--to", min=1, help="The last one; default: the project's last."),
+        typer.Option(
+            "--to", min=1, help="The last number; default: the project's last."
+        ),
     ] = None,
     imported: Annotated[
-        bool, typer.Option(help="Imported tickets too, which were never announced.")
+        bool, typer.Option(help="Also imported tickets, which were never announced.")
     ] = False,
-    rate: Annotated[int, typer.Option(min=1, help="Events a second, at most.")] = 100,
+    rate: Annotated[int, typer.Option(min=1, help="Maximum events a second.")] = 100,
     dry_run: Annotated[
-        bool, typer.Option(help="Count the events, and publish nothing.")
+        bool, typer.Option(help="Count the events; publish nothing.")
     ] = False,
     yes: Yes = False,
 ) -> None:
@@ -97,10 +99,11 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
     Every subscriber of the topic gets them, in the order of the numbers, with the same
     event ids and contents and with `replayed` = `true`; subscribers drop repeats by
     these ids. A voided ticket is announced with its number and as voided, an erased one
-    as erased. Reserved numbers have no event; imported ones had none.
+    as erased. Reserved numbers have no event; imported tickets had none.
 
-    Run it again from the number that it names, if it was interrupted. Ends with status
-    1 if a number of the range is missing, malformed or changed, and not announced.
+    After an interruption, run it again from the number that it printed. Ends with
+    status 1 if a number of the range is missing, malformed or changed, and not
+    announced.
     """
     from ticketctl.sequences import command as work
 

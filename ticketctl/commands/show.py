@@ -8,7 +8,7 @@ from ticketctl.commands.application import TICKETS, command, finder
 from ticketctl.commands.options import Json, JsonLines, Project, TicketKey
 from ticketctl.ledger import HIGHEST
 
-Evidence = Annotated[bool, typer.Option(help="Show the hashes and the salt, too.")]
+Evidence = Annotated[bool, typer.Option(help="Also show the hashes and the salt.")]
 
 
 @command(TICKETS, "ticketctl show PROJ-42", "ticketctl show PROJ-42 --json | jq .title")
@@ -19,10 +19,10 @@ def show(
     evidence: Evidence = False,
     as_json: Json = False,
 ) -> None:
-    """Show one ticket whole, with its description.
+    """Show one ticket with all its fields.
 
-    With --json its hashes and its salt are there, too: docs/evidence.md.
-    Ends with status 1 if there is no such ticket.
+    With --json they include its hashes and its salt: docs/evidence.md.
+    Ends with status 1 if the ticket does not exist.
     """
     from ticketctl.show import command as work
 
@@ -44,14 +44,14 @@ def list_(
     ] = 20,
     before: Annotated[
         int | None,
-        typer.Option(min=1, max=HIGHEST, help="Only those with lower numbers."),
+        typer.Option(min=1, max=HIGHEST, help="Only tickets with lower numbers."),
     ] = None,
     as_json: JsonLines = False,
 ) -> None:
     """List a project's latest tickets, newest first.
 
-    With --json each is whole.
-    Ends with status 1 if there are none.
+    With --json each has all its fields.
+    Ends with status 1 if the project has no tickets.
     """
     from ticketctl.show import command as work
 
@@ -71,9 +71,9 @@ def find(
     evidence: Evidence = False,
     as_json: Json = False,
 ) -> None:
-    """Find the ticket that a request got, by its idempotency key.
+    """Find the ticket of a request, by its idempotency key.
 
-    With --json the hashes and the salt are there, too: docs/evidence.md.
+    With --json its fields include its hashes and its salt: docs/evidence.md.
     Ends with status 1 if the request has no number.
     """
     from ticketctl.show import command as work

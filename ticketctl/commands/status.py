@@ -31,10 +31,10 @@ def status(
 ) -> None:
     """Show waiting messages, dead letters, the worker's state, and the alarms.
 
-    The counts are SQS's own, approximate, and the age of the oldest message is
-    CloudWatch's, minutes late. The dashboard has the last hours. An alarm
-    of a new stack has no data for some minutes. Where a right is missing or a service
-    does not answer, it shows the rest, names the service, and ends with status 3.
+    The counts are SQS's own and approximate; the age of the oldest message is
+    CloudWatch's, minutes late. The dashboard has the last hours. An alarm of a new
+    stack has no data for some minutes. If a right is missing or a service does not
+    answer, the command shows the rest, names the service, and ends with status 3.
     """
     from ticketctl.status.status import show_status
 
@@ -48,11 +48,11 @@ def status(
     'variables=$(ticketctl --stack staging env) && eval "$variables"',
 )
 def env(ctx: typer.Context) -> None:
-    """Print shell variables that hold the stack's name, Region, profile and outputs.
+    """Print shell variables with the stack's name, Region, profile and outputs.
 
-    `TICKETS_TABLE_NAME` holds the output TicketsTableName. The second example first
-    forgets the stack that it set before, so after a failure no command can reach the
-    wrong stack: what this prints is whole, or it prints nothing.
+    `TICKETS_TABLE_NAME` has the output TicketsTableName. The second example first
+    unsets the variables of the previous stack, so after a failure no command can reach
+    the wrong stack. The command prints all variables or none.
     """
     from ticketctl.status.variables import shell_lines
 
@@ -70,16 +70,16 @@ def failures(
     ctx: typer.Context,
     *,
     hours: Annotated[
-        int, typer.Option(min=1, max=24 * 14, help="Look back so many hours.")
+        int, typer.Option(min=1, max=24 * 14, help="The hours of the log to read.")
     ] = 3,
     as_json: Json = False,
 ) -> None:
     """Show the failures in the worker's log by error, each with its cure.
 
-    It counts the lines of messages that came back or are dead letters, crashes,
-    timeouts and failed starts; a message that comes back has a line each time. It
-    reads the log with CloudWatch Logs Insights, which costs by what it scans. The
-    newest lines can be missing for a minute.
+    It counts the lines of retried messages, dead letters, crashes, timeouts and failed
+    starts; a message has a line for each failed delivery. The log is read with
+    CloudWatch Logs Insights, which charges by the amount of data scanned. The newest
+    lines can be missing for a minute.
     """
     from ticketctl.failures.failures import show_failures
 
@@ -88,11 +88,11 @@ def failures(
 
 @command(OPERATIONS, "ticketctl stop")
 def stop(ctx: typer.Context) -> None:
-    """Stop the worker, and wait until nothing of it runs: messages stay on the queue.
+    """Stop the worker, and wait until no invocation runs: messages stay on the queue.
 
-    It disables each event source mapping of the function, of other queues too, and
-    waits until nothing is in flight and the last invocation has had the function's
-    timeout. Ctrl-C ends the waiting, not the stopping; run it again to go on.
+    It disables each event source mapping of the function, also those of other queues,
+    and waits until nothing is in flight and the function's timeout has passed since the
+    last invocation. Ctrl-C ends only the wait; run the command again to continue.
     """
     from ticketctl.switching.switching import Switch
 
@@ -101,10 +101,10 @@ def stop(ctx: typer.Context) -> None:
 
 @command(OPERATIONS, "ticketctl start")
 def start(ctx: typer.Context) -> None:
-    """Start the worker: the event source mappings that `ticketctl stop` has stopped.
+    """Start the worker: enable the mappings that `ticketctl stop` disabled.
 
-    It names any other that is disabled, with the command that starts it, and ends with
-    status 1 if there are only such.
+    It prints any other disabled mapping with the command that enables it, and ends with
+    status 1 if there are only such mappings.
     """
     from ticketctl.switching.switching import Switch
 

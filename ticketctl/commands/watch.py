@@ -18,7 +18,7 @@ def watch(
     ctx: typer.Context,
     *,
     project: Annotated[
-        list[str] | None, typer.Option(help="Of this project alone; can be repeated.")
+        list[str] | None, typer.Option(help="Only this project; can be repeated.")
     ] = None,
     count: Annotated[
         int | None, typer.Option(min=1, help="End after this many lines.")
@@ -30,10 +30,10 @@ def watch(
 ) -> None:
     """Show each number and each refusal as it is announced, until Ctrl-C.
 
-    It subscribes a queue of its own, which it removes when it ends. Earlier
-    announcements are not shown, and those of the first seconds can be missing, because
-    SNS may not deliver to a new subscription at once. A replay may have been announced
-    before. With --count, status 1 says that fewer came.
+    It subscribes a temporary queue, which it deletes at the end. Earlier announcements
+    are not shown, and those of the first seconds can be missing, because SNS may not
+    deliver to a new subscription at once. A replay may have been announced before. With
+    --count, the status is 1 if fewer announcements came.
     """
     from ticketctl.watch import watching as work
 

@@ -1,7 +1,7 @@
 """Exports every item of the tickets' table once, while workers may write.
 
-A scan or a query may see the middle of a transaction, so what is missing is read again
-at the end. A temporary database keeps what was read, so memory does not grow.
+A scan or a query may see half of a transaction, so missing numbers are read again at
+the end. The read items are in a temporary database, so memory does not grow.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,36 +34,36 @@ from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.record import KeyRecord
 
 STEP: Final = 100
-"""Items between two updates of the progress."""
+"""The items between two updates of the progress."""
 
 MAX_GAPS: Final = 10_000
-"""More are no transactions: tickets were deleted, and an audit says which."""
+"""More gaps are no transactions: tickets were deleted, and an audit names them."""
 
 _AT_A_TIME: Final = 10_000
-"""Records that are read again together, after one pause."""
+"""The records that are read again together, after one delay."""
 
 
 @dataclass
 class Export:
-    """The items of a table, or of some projects, and what they leave unexplained."""
+    """The items of a table, or of some projects, and the unexplained key records."""
 
     reader: TableReader
     numbers: AuditDatabase
     projects: Sequence[str] = ()
-    """All if there are none; the table of keys is read whole in either case."""
+    """The projects; empty for all. The table of keys is read whole in either case."""
     max_gaps: int = MAX_GAPS
-    """The most gaps that are read again."""
+    """The maximum of gaps that are read again."""
     items: int = 0
     """The count of items so far."""
     records: int = 0
     """The count of records so far."""
     missing: int = 0
-    """The count of numbers that have no item, and are not another system's."""
+    """The count of missing numbers, without external ones."""
     present: dict[str, None] = field(default_factory=dict)
     """The projects that have an item."""
 
     def lines(self, *, has_keys: bool = True) -> Iterator[dict[str, Any]]:
-        """Yield the lines of the items, of records if there are keys, of the counts."""
+        """Yield the lines: items, unexplained records if keys are read, counts."""
         for item in self.tickets():
             yield json_values(item.fields)
         for record in self._unexplained() if has_keys else ():
@@ -72,7 +72,7 @@ class Export:
         yield end_line(self.items, self.records if has_keys else None, self.missing)
 
     def tickets(self) -> Iterator[Item]:
-        """Yield all items; those of a project in order, but for numbers read again."""
+        """Yield all items, by project in order, except for numbers read again."""
         for page in self._pages():
             yield from self._noted([*map(ledger_item, page)])
         if gaps := [*islice(self._gaps(), self.max_gaps)]:
@@ -103,11 +103,10 @@ class Export:
                     yield project_id, ends
 
     def _unexplained(self) -> Iterator[KeyRecord]:
-        """Yield the records that no ticket explains, not after a pause either.
+        """Yield the records that no ticket explains, even after a second read.
 
-        Such a key has a number all the same, that of a lost ticket, say, and a repeat
-        of its request must hear of it. A ticket may have come since, and its record
-        with it.
+        Such a key has a number, for example that of a lost ticket, and a repeat of its
+        request must get it. A ticket may have been written meanwhile, with its record.
         """
         unmatched = self._unmatched()
         while doubts := [*islice(unmatched, _AT_A_TIME)]:
@@ -146,7 +145,7 @@ def export(
     save: Path | None,
     rate: int | None,
 ) -> Status:
-    """Export these projects, or all.
+    """Export these projects; all if none is given.
 
     Raises:
         NotThereError: A named project has no tickets.
@@ -175,7 +174,7 @@ def export(
 def _write(
     tickets: Export, save: Path | None, of_about: str, *, has_keys: bool
 ) -> None:
-    """Write all lines, and show the progress where they are not on the screen."""
+    """Write all lines; show the progress unless the lines are on the screen."""
     is_on_screen = console().is_terminal and not save  # The lines themselves show it.
     with (
         writing(save) as write,

@@ -1,4 +1,4 @@
-"""The cure of each error that the worker logs, and the section that has it whole."""
+"""The cure of each error that the worker logs, with its section of the pages."""
 
 from typing import Final, NamedTuple
 
@@ -9,11 +9,11 @@ OTHERS: Final = "others"
 
 
 class Cure(NamedTuple):
-    """What an operator does about an error."""
+    """The operator's cure of an error."""
 
     text: str
     section: str = ""
-    """Of the page of an operator on call, or another page with its own name."""
+    """A section of the on-call page, or of another page that it names."""
 
 
 CURES: Final = {
@@ -28,17 +28,17 @@ CURES: Final = {
     ),
     "StoreUnavailableError": Cure("DynamoDB fails or does not answer: wait."),
     "StoreRefusedError": Cure(
-        "DynamoDB refuses the call that it names, until a person acts.",
+        "DynamoDB rejects the call that it names, until a person acts.",
         "operations.md#aws-refuses-a-call",
     ),
     "AnnouncementError": Cure(
-        "`NotFound`, `AuthorizationError`, `KMS…`: SNS refuses the call, until a "
+        "`NotFound`, `AuthorizationError`, `KMS…`: SNS rejects the call, until a "
         "person acts. Throttled: lower `MaximumConcurrency` until the quota of the "
         "account's messages a second is raised. Else SNS fails: wait.",
         "operations.md#aws-refuses-a-call",
     ),
     "DeadLetterError": Cure(
-        "SQS fails: wait. Or it refuses the call.",
+        "SQS fails: wait. Or it rejects the call.",
         "operations.md#aws-refuses-a-call",
     ),
     "DamagedKeyRecordError": Cure(
@@ -56,8 +56,8 @@ CURES: Final = {
         '{"N": "1.5"}}\'`. Its messages come back by themselves.'
     ),
     "NotAttemptedError": Cure(
-        "The time ran out, or an earlier message of the FIFO group failed: look at "
-        "the other errors."
+        "The time ran out, or an earlier message of the FIFO group failed: see the "
+        "other errors."
     ),
     "InvalidMessageError": Cure(
         "No valid request: its producer corrects it.",
@@ -72,7 +72,7 @@ CURES: Final = {
         "operations.md#correct-a-dead-letter",
     ),
     CRASH: Cure(
-        "After a deployment roll back; else stop the worker, and undo what changed.",
+        "After a deployment roll back; else stop the worker, and undo the change.",
         "on-call.md#workererrorsalarm-canaryerrorsalarm",
     ),
     OTHERS: Cure("A bug: the line has the stack trace."),

@@ -39,19 +39,19 @@ _WIDTH: Final = 200
 
 @dataclass
 class Failure:
-    """The lines of an error, of which the newest comes first."""
+    """The lines of one error in the log."""
 
     error: str
     last: str
     """The time of the newest line, in UTC."""
     example: str
-    """What the newest line says."""
+    """The message of the newest line."""
     lines: int = 0
     projects: Counter[str] = field(default_factory=Counter)
 
     @property
     def cure(self) -> str:
-        """What to do about it, and where that is said whole."""
+        """The cure, with the address of its section."""
         kind = CRASH if _CRASHED.match(self.example) else self.error
         text, section = CURES.get(kind, CURES[OTHERS])
         return f"{text} {docs()}{section}" if section else text
@@ -86,7 +86,7 @@ def failures_of(stack: Stack, hours: int) -> list[Failure]:
 
 
 def lines_of(failures: Sequence[Failure], hours: int) -> Iterator[str]:
-    """Yield what a person reads of the failures."""
+    """Yield the failures as lines for people."""
     span = counted(hours, "hour")
     if not failures:
         yield f"no failures in the last {span}"
@@ -109,7 +109,7 @@ def _of(failure: Failure) -> str:
 
 
 def _read(text: str) -> tuple[str, str, str]:
-    """Return the error of a line, what it says, and the project if there is one."""
+    """Return the error of a line, its message, and its project if it has one."""
     try:
         line = json.loads(text)
     except ValueError:
@@ -118,7 +118,7 @@ def _read(text: str) -> tuple[str, str, str]:
         match = _CRASHED.search(text)
         said = text[match.start() :] if match else text
         return (match and (match["error"] or match[0])) or CRASH, said, ""
-    # Poison has a field and a reason, and of a bug the message is the same.
+    # Poison has a field and a reason; all bugs have the same message.
     parts = [line.get(name) for name in ("error", "field", "reason")]
     said = ", ".join(str(part) for part in parts if part)
     error = str(line.get("error_type") or line.get("message") or OTHERS)

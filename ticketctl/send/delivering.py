@@ -100,7 +100,7 @@ class Delivery:
                 self._name_key(request)
             else:
                 place = f"line {request.line}: " if self.is_file else ""
-                print_note(f"{place}not sent: {sanitized(request.refusal)}")
+                print_note(f"{place}not sent: {sanitized(request.problem)}")
             self.status = Status.CLOUD
             return
         self.sent += 1

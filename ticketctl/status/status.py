@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
-from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_no_answer, is_refused
+from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_denied, is_no_answer
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, location_of
 from ticketctl.aws.worker_state import Source, WorkerState, known_state
@@ -77,7 +77,7 @@ class Questions:
         except AWS_ERRORS as error:
             if is_no_answer(error):
                 self.silent.add(service)
-            elif not (isinstance(error, ClientError) and is_refused(error)):
+            elif not (isinstance(error, ClientError) and is_denied(error)):
                 raise
             does = "does not answer" if service in self.silent else "refuses"
             why = sanitized(str(explained(error)), _REFUSAL_WIDTH)

@@ -1,7 +1,7 @@
-"""Switches the worker's event source mappings, and waits until it is done.
+"""Disables and enables the worker's event source mappings, and waits for the change.
 
-A mapping that is stopped here has a tag, so that the start of the worker, in another
-shell a day later, starts these, and no mapping that was disabled for another reason.
+A tag marks the mappings that `stop` disabled. So `start`, even in another shell a day
+later, enables no mapping that was disabled for another reason.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Final
 
 from botocore.exceptions import ClientError
 
-from ticketctl.aws.aws_errors import Suppressed, is_refused
+from ticketctl.aws.aws_errors import Suppressed, is_denied
 from ticketctl.aws.items import timestamp_now
 from ticketctl.aws.stack import StackAccess, location_of
 from ticketctl.aws.worker_state import (
@@ -28,7 +28,7 @@ from ticketctl.cli.output import console, counted, note_if_interrupted, print_no
 TAG: Final = "ticketctl:stopped"
 _EVERY_SECONDS: Final = 5.0
 _CHANGING: Final = {"ResourceInUseException", "ResourceConflictException"}
-"""Codes of a change while an earlier one goes on."""
+"""The error codes of a change during an earlier one."""
 _UNFINISHED: Final = (
     "a restore has not come to its end, and a repeat of a request would get a second "
     f"number: run it again first, or take the tag {RESTORING} from the mappings"
@@ -43,10 +43,10 @@ class Switch:
     stack: StackAccess
     sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     said: str = ""
-    """The last remark on the progress."""
+    """The last note on the progress."""
 
     def stop(self) -> None:
-        """Disable all mappings, and wait until nothing of the worker runs."""
+        """Disable all mappings, and wait until the worker is stopped."""
         print_note(location_of(self.stack))
         sources: Sequence[Source] = ()
 
@@ -69,7 +69,7 @@ class Switch:
         console().print(f"the worker is stopped{of}", markup=False)
 
     def start(self) -> Status:
-        """Enable the mappings that `stop` disabled, and name all others."""
+        """Enable the mappings that `stop` disabled, and print all others."""
         print_note(location_of(self.stack))
         sources = self._state().sources
         if not sources:
@@ -101,7 +101,7 @@ class Switch:
         return Status.PROBLEM if left and not started else Status.OK
 
     def _enabled(self, ids: Sequence[str]) -> Iterator[Source]:
-        """Enable mappings, and yield each when it is."""
+        """Enable mappings; yield each as soon as it is enabled."""
         waiting = set(ids)
         while waiting:
             for source in self._state().sources:
@@ -128,13 +128,13 @@ class Switch:
             )
 
     def _tag(self, source: Source) -> None:
-        """Note who is to be started again; the worker is stopped without it, too."""
+        """Tag a mapping for `start`; without the right it is stopped all the same."""
         try:
             self.stack.client("lambda").tag_resource(
                 Resource=source.arn, Tags={TAG: timestamp_now()}
             )
         except ClientError as error:
-            if not is_refused(error):
+            if not is_denied(error):
                 raise
             print_note(
                 f"`start` will not know the mapping of {source.queue_name}: {error}"

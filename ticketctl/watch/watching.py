@@ -20,8 +20,8 @@ from ticketctl.aws.aws_errors import (
     AWS_ERRORS,
     Suppressed,
     explained,
+    is_denied,
     is_not_there,
-    is_refused,
 )
 from ticketctl.aws.queues import Received, take
 from ticketctl.aws.stack import StackAccess
@@ -124,7 +124,7 @@ def temporary_queue(stack: StackAccess) -> Iterator[str]:
     try:
         _unsubscribe(stack, f"{stack.outputs['AssignmentsTopicArn']}:{uuid4()}")
     except ClientError as error:
-        if is_refused(error):
+        if is_denied(error):
             raise
     remove_leftovers(stack, time.time())
     name = f"{name_start(stack)}{int(time.time())}-{token_hex(4)}"

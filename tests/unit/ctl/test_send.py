@@ -281,7 +281,7 @@ class TestNothingLostOnTheWay:
         [outcome] = ended(services.sqs, requests(1))
 
         assert len(services.sqs.batches) == attempts
-        assert (outcome.message_id, outcome.refusal) == ("", "Broken of no use")
+        assert (outcome.message_id, outcome.problem) == ("", "Broken of no use")
 
     def test_repeats_differ_for_sqs_when_the_queue_is_fifo(self) -> None:
         """Else it would drop the second within five minutes."""
