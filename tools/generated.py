@@ -1,7 +1,7 @@
 """Files that a tool writes."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,15 @@ from typing import Any
 def as_json(document: Any) -> str:
     """Return the text of a JSON file: one member a line, so that a change shows."""
     return json.dumps(document, indent=2) + "\n"
+
+
+def table(rows: Iterable[Iterable[str]]) -> str:
+    """Return a table of a page, of which the first row has the heads."""
+    heads, *others = (
+        f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in row)}|" for row in rows
+    )
+    line = f"|{' --- |' * (heads.count('|') - 1)}"
+    return "\n".join(["\n", heads, line, *others, "\n"])
 
 
 def write(files: Mapping[str, str], directory: Path) -> None:

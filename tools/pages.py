@@ -8,7 +8,7 @@ The laboratory, which draws the diagram, reads the written schemas; so they come
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
@@ -118,54 +118,42 @@ def _delivered() -> str:
     return f"\n{_block('json', json.dumps(message, indent=2))}\n"
 
 
-def _table() -> str:
+def _request_fields() -> Iterator[Sequence[str]]:
+    """Yield the rows of a request's fields."""
     schema = CreateTicket.model_json_schema()
-    rows = ["", "| field | required | value | meaning |", "| --- | --- | --- | --- |"]
+    yield "field", "required", "value", "meaning"
     for name, field in schema["properties"].items():
         required = "yes" if name in schema["required"] else ""
-        cells = f"`{name}`", required, _value(field), field["description"]
-        rows.append("".join(f"| {cell} " for cell in cells).replace("  ", " ") + "|")
-    return "\n".join([*rows, ""])
+        yield f"`{name}`", required, _value(field), field["description"]
 
 
-def _reasons() -> str:
-    """Return the reasons of a refusal, in their order."""
+def _reasons() -> Iterator[Sequence[str]]:
+    """Yield the reasons of a refusal, in their order."""
     errors = {
         TicketTooLargeError.reason: TicketTooLargeError.__name__,
         IdempotencyMismatchError.reason: IdempotencyMismatchError.__name__,
         SequenceFullError.reason: SequenceFullError.__name__,
     }
-    rows = [
-        "| `reason` | meaning | action | `error_type` |",
-        f"| {'--- | ' * 4}".rstrip(),
-    ]
+    yield "`reason`", "meaning", "action", "`error_type`"
     for reason in Reason:
         error = errors.get(reason, InvalidMessageError.__name__)
-        rows.append(f"| `{reason}` | {reason.meaning} | {reason.remedy} | `{error}` |")
-    return "\n".join(["", "", *rows, "", ""])
+        yield f"`{reason}`", reason.meaning, reason.remedy, f"`{error}`"
 
 
-def _cures() -> str:
-    """Return the cures of the errors in the worker's log."""
-    rows = ["| error | cure |", "| --- | --- |"]
+def _cures() -> Iterator[Sequence[str]]:
+    """Yield the cures of the errors in the worker's log."""
+    yield "error", "cure"
     for error, (text, section) in CURES.items():
         name = f"`{error}`" if error.endswith("Error") else error
-        link = f" [More]({section})." if section else ""
-        rows.append(f"| {name} | {text}{link} |")
-    return "\n".join(["", "", *rows, "", ""])
+        yield name, f"{text}{f' [More]({section}).' if section else ''}"
 
 
-def _kinds() -> str:
-    """Return the kinds of items, and what each says about the numbers around it."""
-    rows = [
-        "| kind | item | missing right before it | missing right behind it |",
-        "| --- | --- | --- | --- |",
-    ]
+def _kinds() -> Iterator[Sequence[str]]:
+    """Yield the kinds of items, and what each says about the numbers around it."""
+    yield "kind", "item", "missing right before it", "missing right behind it"
     for kind in ItemKind:
         cells = explains_below(kind), explains_above(kind)
-        before, behind = ("external" if cell else "a gap" for cell in cells)
-        rows.append(f"| {kind} | {MEANINGS[kind]} | {before} | {behind} |")
-    return "\n".join(["", "", *rows, "", ""])
+        yield kind, MEANINGS[kind], *("external" if cell else "a gap" for cell in cells)
 
 
 def _value(schema: Mapping[str, Any]) -> str:
@@ -203,7 +191,7 @@ def _scalar(schema: Mapping[str, Any]) -> str:
 
 
 PARTS: Final[Mapping[str, str]] = {
-    "table": _table(),
+    "table": generated.table(_request_fields()),
     "required": rights.codes(name for name in _FIELDS if _FIELDS[name].is_required()),
     "optional": rights.codes(_OPTIONAL),
     "unlogged": rights.codes(_OWN),
@@ -218,11 +206,11 @@ PARTS: Final[Mapping[str, str]] = {
     "refusal": _event("ticket-refused"),
     "delivered": _delivered(),
     "sets": _sets(),
-    "roles": f"\n\n{rights.table_of_roles()}\n\n",
-    "tasks": f"\n\n{rights.table_of_tasks()}\n\n",
-    "kinds": _kinds(),
-    "reasons": _reasons(),
-    "cures": _cures(),
+    "roles": generated.table(rights.rows_of_roles()),
+    "tasks": generated.table(rights.rows_of_tasks()),
+    "kinds": generated.table(_kinds()),
+    "reasons": generated.table(_reasons()),
+    "cures": generated.table(_cures()),
     "history": f"\n\n{history_diagram.diagram()}\n\n",
 }
 """The parts, by their names in the markers."""

@@ -1,7 +1,7 @@
 """The rights of roles, commands and runbooks, from `docs/rights.toml`."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,7 +57,7 @@ class Task(BaseModel, frozen=True, extra="forbid"):
         """Tell whether it has the right itself, on a resource if one is named."""
         return any(grant.allows(right, resource) for grant in self.rights)
 
-    def __str__(self) -> str:
+    def row(self) -> tuple[str, str]:
         """Return its row of the page."""
         names = [
             *([self.title] if self.title else []),
@@ -66,7 +66,7 @@ class Task(BaseModel, frozen=True, extra="forbid"):
         ]
         like = (f"those of {_command(name)}" for name in self.like)
         rights = [*like, *map(str, self.rights), *filter(None, [self.also])]
-        return f"| {', '.join(names)} | {'; '.join(rights)} |"
+        return ", ".join(names), "; ".join(rights)
 
 
 def roles() -> list[Role]:
@@ -79,19 +79,19 @@ def tasks() -> list[Task]:
     return [Task.model_validate(task) for task in _document()["task"]]
 
 
-def table_of_roles() -> str:
-    """Return the table of `SECURITY.md`."""
-    rows = (
-        f"| {role.holder} | {_listed(grant.on)} | {codes(grant.allow)} |"
-        for role in roles()
-        for grant in role.rights
-    )
-    return "\n".join(["| role | resource | rights |", "| --- | --- | --- |", *rows])
+def rows_of_roles() -> Iterator[Sequence[str]]:
+    """Yield the table of `SECURITY.md`."""
+    yield "role", "resource", "rights"
+    for role in roles():
+        for grant in role.rights:
+            yield role.holder, _listed(grant.on), codes(grant.allow)
 
 
-def table_of_tasks() -> str:
-    """Return the table of `rights.md`."""
-    return "\n".join(["| task | rights |", "| --- | --- |", *map(str, tasks())])
+def rows_of_tasks() -> Iterator[Sequence[str]]:
+    """Yield the table of `rights.md`."""
+    yield "task", "rights"
+    for task in tasks():
+        yield task.row()
 
 
 def _document() -> dict[str, Any]:
