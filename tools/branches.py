@@ -7,6 +7,7 @@ A branch is named by its text, so that it stays the same when lines move.
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,9 +28,8 @@ def play_histories() -> None:
     from operators.restored_history import play_restores  # noqa: PLC0415
     from simulation.play import play_all  # noqa: PLC0415
 
-    broken = play_all(HISTORIES).violations or play(OF_OPERATORS).violation
-    play_restores(OF_OPERATORS)
-    if broken:
+    every = play_all(HISTORIES), play(OF_OPERATORS), play_restores(OF_OPERATORS)
+    if broken := [*chain(*(totals.violations for totals in every))]:
         sys.exit(f"a promise is broken, see `make simulate`: {broken}")
 
 

@@ -1,6 +1,6 @@
 """Operators of `ticketctl` beside the simulation's workers, and the model's front.
 
-`play` draws a day of `scenarios` for each seed, and `python -m operators` plays many.
+`play` draws a day for each seed, and `python -m operators` plays many.
 `seeded_world` plays histories in which operators seed, import, void and erase with the
 shipped commands; `seeded_monitor` and `mark_monitor` accept what these may do to a
 sequence, and nothing else. `restored_history` brings tables back to other moments, and

@@ -1,15 +1,14 @@
 """`python -m operators`: play histories in which operators seed, import and restore."""
 
-from collections import Counter
 from typing import Annotated, Final
 
 import typer
 from rich.table import Table
 
 from operators.known_bad_restores import KNOWN_BAD, refuted
-from operators.play import Played, play, world_of
+from operators.play import play, play_seed
 from operators.restored_history import play_restores
-from simulation.console import FOUND, compare, console, progress, show, table_of
+from simulation.console import FOUND, compare, console, played, progress, show
 from simulation.play import all_cores, on_all_cores
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -26,22 +25,11 @@ def seeds(
     first: Annotated[int, typer.Option(help="The first seed.")] = 1,
 ) -> None:
     """Play histories on all cores; stop at the first violation."""
-    played = Played()
-    with progress() as bars:
-        task = bars.add_task("histories with operators", total=count)
-        try:
-            for chunk in on_all_cores(play, range(first, first + count)):
-                played += chunk
-                bars.advance(task, chunk.counts["histories"])
-                if played.violation:
-                    break
-        except KeyboardInterrupt:
-            console.print("interrupted; so far:")
-    console.print(table_of(sorted(played.counts.items())))
-    if played.violation:
-        console.print(f"seed {played.last}:", style="red")
-        show(world_of(played.last).run())
-    histories, faults = played.counts["histories"], played.counts["faults"]
+    chunks = on_all_cores(play, range(first, first + count))
+    totals = played("histories with operators", count, chunks)
+    for seed, _ in totals.violations[:1]:
+        show(play_seed(seed))
+    histories, faults = totals.counts["histories"], totals.counts["faults"]
     if (first, histories) == (1, PUBLISHED):
         # Rounded, for a change of the worker moves it a little.
         compare(f"{histories:,} with operators, about {round(faults, -3):,} faults")
@@ -53,13 +41,9 @@ def restores(
     first: Annotated[int, typer.Option(help="The first seed.")] = 1,
 ) -> None:
     """Play histories in which tables go back, and exports are restored."""
-    met = Counter[str]()
-    with progress() as bars:
-        task = bars.add_task("histories with restores", total=count)
-        for chunk in on_all_cores(play_restores, range(first, first + count)):
-            met += chunk
-            bars.advance(task, chunk["histories with restores"])
-    console.print(table_of(sorted(met.items())))
+    chunks = on_all_cores(play_restores, range(first, first + count))
+    if played("histories with restores", count, chunks).violations:
+        raise typer.Exit(FOUND)
 
 
 @app.command()
@@ -90,7 +74,7 @@ def known_bad(
 @app.command()
 def seed(number: Annotated[int, typer.Argument(help="The seed.")]) -> None:
     """Show one history: every call and its answer."""
-    show(world_of(number).run())
+    show(play_seed(number))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ After each of them every old request has its old number, or a restore has refuse
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +21,9 @@ from operators.restored_system import (
     RestoredSystem,
 )
 from operators.restored_trials import CALLS, Acts, Killed, Tried, kill
-from simulation.checks.violations import Invariant, broken
+from simulation.checks.violations import Invariant, Violation, broken
 from simulation.engine.choices import Choices, one_of
+from simulation.play import Totals
 from ticketctl.restore import writing
 
 MOST_EVENTS: Final = 12
@@ -188,29 +188,25 @@ class RestoredHistory(Tried):
                 broken(Invariant.SECOND_NUMBER, f"{key} got {number} after {was}")
 
 
-def play_restores(seeds: range) -> Counter[str]:
-    """Play histories; return the sums of what they met.
-
-    Raises:
-        Violation: A promise is broken.
-    """
-    met = Counter[str]()
+def play_restores(seeds: range) -> Totals:
+    """Play histories; return the sums of what they met, and broke."""
+    totals = Totals()
     for seed in seeds:
-        choices = Choices(seed)
-        with TemporaryDirectory() as folder:
-            history = RestoredHistory(RestoredSystem(choices, Path(folder)), choices)
-            # So that small projects have several blocks.
-            most = one_of(choices, MAX_ACTIONS)
-            try:
-                with changed([(writing, "MAX_ACTIONS", _constant(most))]):
-                    history.play()
-            except BaseException as error:
-                error.add_note(f"seed {seed}")
-                raise
-        met += history.met
-        met["histories with restores"] += 1
-    return met
+        try:
+            _play(Choices(seed), totals.counts)
+        except Violation as violation:
+            totals.violations.append((seed, violation))
+        except Exception as error:
+            error.add_note(f"seed {seed}")
+            raise
+        totals.counts["histories"] += 1
+    return totals
 
 
-def _constant(value: int) -> Callable[[int], int]:
-    return lambda _: value
+def _play(choices: Choices, met: Counter[str]) -> None:
+    with TemporaryDirectory() as folder:
+        system = RestoredSystem(choices, Path(folder))
+        # So that small projects have several blocks.
+        most = one_of(choices, MAX_ACTIONS)
+        with changed([(writing, "MAX_ACTIONS", lambda _: most)]):
+            RestoredHistory(system, choices, met=met).play()

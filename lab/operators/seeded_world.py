@@ -118,6 +118,19 @@ class SeededWorld(World):
         self.scheduler.spawn(Process(OUTSIDE), "marks", self._mark_tickets)
         return super().run()
 
+    def _counts(self) -> Counter[str]:
+        """Return what a history met, with operators and without."""
+        counts, monitor = super()._counts(), self.monitor
+        jumps = [jump for project in monitor.jumps.values() for jump in project]
+        counts += self.outcomes + self.history.refusals() + monitor.marked
+        counts["jumps of a sequence"] += len(jumps)
+        counts["given between the steps of a seed"] += sum(
+            len(jump.given) for jump in jumps
+        )
+        counts["tickets imported"] += sum(map(len, monitor.imported.values()))
+        counts["refusals contradicted"] += len(self.refusals.contradicted)
+        return counts
+
     def _mark_tickets(self) -> None:
         """Void or erase some numbers, whether there are tickets or not."""
         for turn in range(MARKINGS):

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 from rich.table import Table
 
-from simulation.console import FOUND, compare, console, progress, show, table_of
+from simulation.console import FOUND, compare, console, played, progress, show
 from simulation.known_bad.algorithms import ALGORITHMS, CORRECT_BUT_COSTLY, KNOWN_BAD
 from simulation.play import Totals, play, play_on_all_cores
 from simulation.world.execution_environment import SHIPPED
@@ -27,24 +27,9 @@ def seeds(
     ] = SHIPPED.name,
 ) -> None:
     """Play histories on all cores; stop at the first violation."""
-    totals = Totals()
-    with progress() as bars:
-        task = bars.add_task("histories", total=count)
-        try:
-            for chunk in play_on_all_cores(range(first, first + count), algorithm):
-                totals += chunk
-                bars.advance(task, chunk.counts["histories"])
-                if totals.violations:
-                    break
-        except KeyboardInterrupt:
-            console.print("interrupted; so far:")
-    conditions = [
-        (f"histories with {name}", totals.met[name]) for name in totals.intervals
-    ]
-    rows = [*sorted(totals.counts.items()), ("violations", len(totals.violations))]
-    console.print(table_of(rows + conditions))
+    chunks = play_on_all_cores(range(first, first + count), algorithm)
+    totals = played("histories", count, chunks)
     for seed, _ in totals.violations[:1]:
-        console.print(f"seed {seed}:", style="red")
         show(play(seed, ALGORITHMS[algorithm]))
     histories, faults = totals.counts["histories"], totals.counts["faults"]
     if (algorithm, first, histories) == (SHIPPED.name, 1, PUBLISHED):

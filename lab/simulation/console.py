@@ -9,6 +9,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
 from simulation.pages import unsaid
+from simulation.play import Totals
 from simulation.world.world import Outcome
 
 console: Final = Console()
@@ -36,6 +37,29 @@ def progress() -> Progress:
     """Return bars that count."""
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
     return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
+
+
+def played(what: str, count: int, chunks: Iterable[Totals]) -> Totals:
+    """Count histories as they are played, up to a violation, and print the sums."""
+    totals = Totals()
+    with progress() as bars:
+        task = bars.add_task(what, total=count)
+        try:
+            for chunk in chunks:
+                totals += chunk
+                bars.advance(task, chunk.counts["histories"])
+                if totals.violations:
+                    break
+        except KeyboardInterrupt:
+            console.print("interrupted; so far:")
+    conditions = [
+        (f"histories with {name}", totals.met[name]) for name in totals.intervals
+    ]
+    rows = [*sorted(totals.counts.items()), ("violations", len(totals.violations))]
+    console.print(table_of(rows + conditions))
+    for seed, violation in totals.violations[:1]:
+        console.print(f"seed {seed}: {violation}", style="red", markup=False)
+    return totals
 
 
 def table_of(rows: Iterable[tuple[str, int]]) -> Table:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Self, TypeVar
 
-from simulation.checks.violations import Violation
+from simulation.checks.violations import Invariant, Violation
 from simulation.engine.choices import Choices
 from simulation.known_bad.algorithms import ALGORITHMS
 from simulation.scenarios.random_scenarios import random_scenario
@@ -67,18 +67,35 @@ class Totals:
         self.intervals |= other.intervals
         return self
 
+    @property
+    def breaks(self) -> Invariant | None:
+        """What the first of these histories with a violation broke."""
+        return self.violations[0][1].check if self.violations else None
+
+    def add(self, seed: int, outcome: Outcome) -> None:
+        """Add a history."""
+        self.counts += outcome.counts
+        for name, interval, is_met in outcome.conditions:
+            self.met[name] += is_met
+            self.intervals[name] = interval
+        if outcome.violation:
+            self.violations.append((seed, outcome.violation))
+
 
 def play_all(seeds: range, algorithm: Algorithm = SHIPPED) -> Totals:
     """Play these histories one after the other."""
+    return sums(seeds, partial(play, algorithm=algorithm))
+
+
+def sums(
+    seeds: range, play: Callable[[int], Outcome], *, to_violation: bool = False
+) -> Totals:
+    """Play the histories of seeds, all or up to one that breaks a promise."""
     totals = Totals()
     for seed in seeds:
-        outcome = play(seed, algorithm)
-        totals.counts += outcome.counts
-        for name, interval, is_met in outcome.conditions:
-            totals.met[name] += is_met
-            totals.intervals[name] = interval
-        if outcome.violation:
-            totals.violations.append((seed, outcome.violation))
+        totals.add(seed, play(seed))
+        if to_violation and totals.violations:
+            break
     return totals
 
 
