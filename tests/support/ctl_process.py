@@ -37,7 +37,7 @@ class Ended:
     out: str
     """Its result on standard output."""
     err: str
-    """Its remarks."""
+    """Its notes."""
 
     @property
     def json(self) -> Any:

@@ -5,8 +5,8 @@ A transcript begins with `# ` and the reason why it is there. The other lines ar
     > a step of the stage, with its arguments; `< ` before the lines of a file
     $ a command: `ticketctl` or `cat`, with `NAME=value`, `< FILE` and `> FILE`
       a result, as a terminal shows it
-    ! a remark, or a question with what was typed
-    | a result, or `|!` a remark, where it differs if the results go into a pipe
+    ! a note, or a question with what was typed
+    | a result, or `|!` a note, where it differs if the results go into a pipe
     status, unless it is 0
 
 `APPROVE=1` writes down what comes now, for a person to read.
@@ -125,7 +125,7 @@ class Shown:
     """What came of a command."""
 
     results: list[str]
-    remarks: list[str]
+    notes: list[str]
     both: list[str]
     """In their order, with their signs."""
     status: int
@@ -216,11 +216,11 @@ class Shell:
             marked: Any = Results(os.dup(terminal), "w")
             out = io.TextIOWrapper(marked, "utf-8", write_through=True)
         screen_end: Any = io.FileIO(terminal, "w")
-        remarks = io.TextIOWrapper(screen_end, "utf-8", write_through=True)
-        with keyboard, out, remarks:
+        notes = io.TextIOWrapper(screen_end, "utf-8", write_through=True)
+        with keyboard, out, notes:
             patch.setattr(sys, "stdin", keyboard)
             patch.setattr(sys, "stdout", out)
-            patch.setattr(sys, "stderr", remarks)
+            patch.setattr(sys, "stderr", notes)
             stderr_console.cache_clear()
             with pytest.raises(SystemExit) as ended:
                 main(words)
@@ -295,8 +295,8 @@ def _lines(shown: Shown, piped: Shown) -> Iterator[str]:
     yield from shown.both
     if piped.results != shown.results:
         yield from (f"| {row}".rstrip() for row in piped.results)
-    if piped.remarks != shown.remarks:
-        yield from (f"|! {row}".rstrip() for row in piped.remarks)
+    if piped.notes != shown.notes:
+        yield from (f"|! {row}".rstrip() for row in piped.notes)
     for status in dict.fromkeys((shown.status, piped.status)):
         if status:
             yield f"status {status}"

@@ -1,1 +1,1 @@
-"""The audit: reads both tables, and reports their contradictions."""
+"""The audit: reads both tables, and reports contradictions."""

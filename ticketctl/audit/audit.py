@@ -1,6 +1,6 @@
-"""Audits the tables: are the numbers of every project exactly 1..n, one a key?
+"""Audits the tables: the numbers of a project must be exactly 1..n, one for each key.
 
-It may run while the worker writes: a suspect is read again before it is reported.
+An audit may run while the worker writes: a suspect is read again before it is reported.
 """
 
 from collections import defaultdict
@@ -29,20 +29,20 @@ class ProjectAudit:
     first: int = 0
     """The lowest number; 0 if there is no ticket."""
     last: int = 0
-    """The highest number, which may be that of a head; 0 if there is no ticket."""
+    """The highest number, possibly that of a head; 0 if there is no ticket."""
     voided: int = 0
     imported: int = 0
     no_ticket: int = 0
-    """The count of external numbers without a ticket here: reserved, or missing."""
+    """The count of external numbers without a ticket: reserved, or missing."""
     findings: Sequence[Finding] = ()
     unchained: Sequence[Range] = ()
-    """The first and the last number of each segment without a chain."""
+    """The first and the last number of each segment without hashes."""
     lost: Sequence[int] = ()
     """The numbers of lost tickets."""
     newest: datetime | None = None
-    """The date of the last ticket, before which no chained one is dated later."""
+    """The date of the last ticket; no earlier chained ticket has a later date."""
     ends: Sequence[int] = ()
-    """The last ticket of each segment of the chain, or of a part of one."""
+    """The last ticket of each segment of the chain, or of a part of a segment."""
 
     @property
     def gaps(self) -> tuple[tuple[int, ...], ...]:
@@ -60,7 +60,7 @@ class ProjectAudit:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the promise holds for this project."""
+        """Whether the project has no finding."""
         return not self.findings
 
 
@@ -80,18 +80,15 @@ class AuditReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the promise holds; nothing shows that if there is nothing to read.
-
-        Heads that hold show it.
-        """
+        """Whether there is no finding, and something was read or a head was checked."""
         reading = self.reading
         is_empty = reading.tickets_read == reading.keys_read == 0
         return not (self.findings or (is_empty and not reading.plan.heads))
 
     def heads(self, known: Iterable[KeptHead] = ()) -> list[KeptHead]:
-        """Read the end of each segment of the chain, but for those that are known.
+        """Read the end of each segment of the chain, except for known heads.
 
-        One whose ticket does not fit the chain is no head.
+        A ticket that does not fit the chain is no head.
         """
         ticket_ids = [
             (project.project_id, number)
@@ -107,7 +104,7 @@ class AuditReport:
 def audit_checked(
     reader: TableReader, plan: AuditPlan, show: Callable[[str], None] = lambda _: None
 ) -> AuditReport:
-    """Check the keys of the tables, then audit them, and show how far the audit is."""
+    """Check the keys of the tables, then audit them, and show the progress."""
     tickets = reader.check_key(reader.tickets_table, "project_id", NUMBER)
     keys = reader.check_key(reader.keys_table, RECORD_ID)
     about = "" if plan.projects else f" of about {tickets:,} and {keys:,}"
@@ -145,7 +142,7 @@ def _projects(
     plan, numbers = reading.plan, reading.numbers
     for name in sorted({*reading.chains, *findings, *plan.projects}):
         tickets, first, last, voided, imported, reserved = numbers.counts(name)
-        if not findings[name]:  # Else the head may not hold.
+        if not findings[name]:  # With a finding the head may be wrong.
             last = last or plan.since.get(name, 0)
         missing = [*numbers.missing(name)]
         explained = sum(end - begin + 1 for (begin, end), kind in missing if not kind)

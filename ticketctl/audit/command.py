@@ -1,4 +1,4 @@
-"""Audits the tables of a stack, as its command asks."""
+"""The work of the audit command: audits a stack's tables, prints the report."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ class Choices:
 
     projects: Sequence[str] = ()
     tables: tuple[str | None, str | None] = (None, None)
-    """In place of the stack's: that of tickets, and that of keys."""
+    """The tables of tickets and of keys, in place of the stack's."""
     save: str | None = None
-    """The ends of all chains are added to this file."""
+    """The file to which the ends of all chains are added."""
     check: Sequence[str] = ()
     since: str | None = None
-    """Only tickets after each project's last head there are read."""
+    """The file of heads; only tickets after each project's last head are read."""
     rate: int | None = None
     as_json: bool = False
 
 
 def audit(find_stack: Callable[[], Stack], choices: Choices) -> Status:
-    """Audit, and print the report."""
+    """Audit the tables, and print the report."""
     tables, save = choices.tables, choices.save
-    # An empty name is a script's mistake, and must not stand for the live tables.
+    # An empty name is a script's mistake, and must not select the live tables.
     if "" in tables or tables.count(None) == 1:
         raise InputError(
             "give both --tickets-table and --keys-table: they belong together"
@@ -59,13 +59,13 @@ def audit(find_stack: Callable[[], Stack], choices: Choices) -> Status:
         print_json(report_json(report, stack.region, stack.program))
     else:
         print_report(report, stack.region, stack.program)
-    if save:  # Last, so that no finding is lost with a file that cannot be written.
+    if save:  # Last, so that the findings are printed even if the file fails.
         add_heads(save, report.heads(known))
     return Status.OK if report.is_clean else Status.PROBLEM
 
 
 def _last_heads(path: str, projects: Sequence[str]) -> Sequence[KeptHead]:
-    """Return the last heads of each project, or of these."""
+    """Return the last head of each project, or of the given projects."""
     last = last_heads(read_heads(path, projects))
     if missing := {*projects} - {head.project_id for head in last}:
         raise InputError(f"{path}: no head of {', '.join(sorted(missing))}")

@@ -1,7 +1,7 @@
-"""Heads: hashes of tickets that are kept outside, and checked against the table.
+"""Heads: hashes of tickets that are saved outside, and checked against the table.
 
-A file of heads is only added to, a JSON object a line. The `data` of an announcement
-is a head too: it names project, number and chain.
+A file of heads is append-only, one JSON object a line. The `data` of an announcement
+is a head, too: it has project, number and chain.
 """
 
 import json
@@ -26,30 +26,30 @@ from ticketctl.ledger.item import Item, Ticket, TicketId
 from ticketctl.ledger.sequence import is_given_here
 
 _AT_A_TIME: Final = MAX_KEYS // 2
-"""A ticket is read with the one before it."""
+"""Each ticket is read with the one before it."""
 
 
 @dataclass(frozen=True)
 class KeptHead:
-    """A head as a file has it, or an announcement: the hash that a ticket had."""
+    """A head from a file or an announcement: a ticket's earlier hash."""
 
     project_id: str
     number: int
     chain: str
     when: str = ""
-    """When it was read; an announcement does not say."""
+    """The time of its reading; "" for an announcement."""
 
     @property
     def ticket_id(self) -> TicketId:
-        """The key of its ticket."""
+        """The table key of the ticket."""
         return self.project_id, self.number
 
 
 def read_heads(path: str, projects: Sequence[str] = ()) -> list[KeptHead]:
-    """Read a file of heads; of all projects if none are named.
+    """Read a file of heads, of all projects if none are given.
 
     Raises:
-        InputError: It cannot be read, or has no head, or a line is none.
+        InputError: The file cannot be read, has no head, or a line is no head.
     """
     with open_lines(path) as lines:
         heads = [_head(path, line) for line in lines]
@@ -67,10 +67,10 @@ def last_heads(heads: Sequence[KeptHead]) -> list[KeptHead]:
 
 
 def add_heads(path: str, heads: Iterable[KeptHead]) -> None:
-    """Add heads to a file, also to one whose last line is not ended.
+    """Append heads to a file, even if its last line has no line break.
 
     Raises:
-        InputError: It cannot be written.
+        InputError: The file cannot be written.
     """
     lines = [json.dumps(asdict(head)).encode() + b"\n" for head in heads]
     there = Path(path)
@@ -81,7 +81,7 @@ def add_heads(path: str, heads: Iterable[KeptHead]) -> None:
             try:
                 _write_all(file, separator + b"".join(lines))
             except OSError:
-                file.truncate(end)  # Part of a line would be no head.
+                file.truncate(end)  # A partial line is no head.
                 raise
     except OSError as error:
         raise InputError(
@@ -90,13 +90,13 @@ def add_heads(path: str, heads: Iterable[KeptHead]) -> None:
 
 
 def _write_all(file: FileIO, text: bytes) -> None:
-    """Write a text, of which one call may write a part, as before a full disk."""
+    """Write a text, with several calls if one writes only a part of it."""
     while text:
         text = text[file.write(text) :]
 
 
 def check_heads(reader: TableReader, heads: Iterable[KeptHead]) -> Iterator[Finding]:
-    """Yield the heads that do not hold: the ticket lacks the hash, or does not fit it.
+    """Yield the wrong heads: the ticket lacks the hash, or does not fit it.
 
     A restarted chain is a finding by itself, and its hash covers the ticket.
     """
@@ -124,7 +124,7 @@ def heads_of(
 def _failure(
     head: KeptHead, ticket: Item | None, before: str
 ) -> tuple[FindingKind, str] | None:
-    """Return why a head does not hold, if it does not."""
+    """Return the problem of a head; None if it is right."""
     if ticket is None:
         return FindingKind.HEAD, "there is no such ticket"
     if ticket.chain != head.chain:
@@ -144,7 +144,7 @@ def _failure(
 def _with_hashes(
     reader: TableReader, ticket_ids: Iterable[TicketId]
 ) -> Iterator[tuple[TicketId, Item | None, str]]:
-    """Read tickets, each with the hash of the one before it."""
+    """Yield tickets, each with the hash of the one before it."""
     rest = iter(ticket_ids)
     while wanted := [*islice(rest, _AT_A_TIME)]:
         both = {*wanted, *((project_id, number - 1) for project_id, number in wanted)}

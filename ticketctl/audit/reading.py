@@ -1,7 +1,7 @@
-"""Reads both tables for an audit, and keeps the suspects.
+"""Reads both tables for an audit, and collects the suspects.
 
-The tickets come first: a key whose ticket was written after the tickets were read is
-then the common doubt on a live system, and is looked up page by page.
+The tickets are read first. So on a live system most doubts are keys whose tickets were
+written meanwhile, and they are looked up page by page.
 """
 
 from collections import defaultdict
@@ -24,21 +24,21 @@ from ticketctl.ledger.record import KeyRecord, MalformedRecord
 from ticketctl.ledger.sequence import SequenceCheck
 
 MAX_DOUBTS: Final = 10_000
-"""More mean that the tables do not belong together, and need not be listed."""
+"""With more doubts the tables do not belong together, and no list is needed."""
 
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """The projects to audit, and against what."""
+    """The projects to audit, and the heads to check."""
 
     projects: tuple[str, ...] = ()
-    """Only these; all if there are none."""
+    """The projects; empty for all."""
     retention_days: int = 0
-    """The retention of keys; 0 stands for ever."""
+    """The retention of keys; 0 means for ever."""
     heads: Sequence[KeptHead] = ()
     """The heads to check."""
     since: Mapping[str, int] = field(default_factory=dict)
-    """The last number of a project that is not read, because its head covers it."""
+    """The last number that is not read, because a head covers it, by project."""
 
 
 @dataclass
@@ -49,20 +49,20 @@ class AuditReading:
     plan: AuditPlan
     numbers: AuditDatabase
     progress: Callable[["AuditReading"], None] = lambda _: None
-    """Takes it after each page."""
+    """Called with the reading after each page."""
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     chains: dict[str, SequenceCheck] = field(
         default_factory=lambda: defaultdict(SequenceCheck)
     )
-    """Of each project that has an item."""
+    """The check of each project that has an item."""
     malformed: set[Finding] = field(default_factory=set)
     doubts: set[RequestKey] = field(default_factory=set)
-    """Keys whose records name no ticket of theirs."""
+    """The keys whose records have no matching ticket."""
     tickets_read: int = 0
     keys_read: int = 0
 
     def read(self) -> None:
-        """Read all tickets and keys, or those of single projects."""
+        """Read all tickets and keys, or only those of single projects."""
         for project_id in self.plan.projects:
             self._read_project(project_id)
         if not self.plan.projects:
@@ -73,7 +73,7 @@ class AuditReading:
                 self._match(page)
 
     def read_again(self, missing: Iterable[tuple[str, Range]]) -> None:
-        """Look again for missing numbers."""
+        """Read missing numbers again."""
         for project_id, ends in missing:
             check = SequenceCheck()
             items = [*self.items_between(project_id, ends, check)]
@@ -86,7 +86,7 @@ class AuditReading:
     def items_between(
         self, project_id: str, ends: Range, check: SequenceCheck
     ) -> Iterator[Item]:
-        """Read a range of items; let the check have the one before them."""
+        """Yield a range of items; give the check the item before them."""
         before = ends[0] - 1
         between = "BETWEEN :0 AND :1"
         for page in self.reader.project(project_id, between, before, ends[1]):
@@ -118,7 +118,7 @@ class AuditReading:
         return {item.key for item in items if isinstance(item, Ticket)}
 
     def _take(self, items: Iterable[Item], check: SequenceCheck | None = None) -> None:
-        """Add items, and let a check follow them: by default their projects'."""
+        """Add items, and feed them to a check: by default that of their project."""
         rows: list[Read] = []
         for item in items:
             is_expired = False
@@ -128,7 +128,7 @@ class AuditReading:
                 case Ticket():
                     expiry = expiry_of(item, self.plan.retention_days)
                     is_expired = expiry is not None and expiry <= self.started
-            if item.has_number:  # Malformed or not, it is not missing.
+            if item.has_number:  # Even a malformed item is not missing.
                 own = check or self.chains[item.project_id]
                 rows.append(Read(item, is_expired, own.follow(item)))
         self.numbers.add(rows)
@@ -136,14 +136,14 @@ class AuditReading:
             check_amount(self.chains[project_id].suspect_count)
 
     def _read_in_order(self) -> None:
-        """Read again the projects whose items did not come in order."""
+        """Read the projects again whose items did not come in order."""
         for project_id, chain in self.chains.items():
             if chain.is_out_of_order:
                 self.chains[project_id] = SequenceCheck()
                 before = self._count(project_id)
                 for page in self.reader.project(project_id):
                     self._take(map(ledger_item, page))
-                # Those that were written meanwhile.
+                # These were written meanwhile.
                 self.tickets_read += self._count(project_id) - before
 
     def _count(self, project_id: str) -> int:
@@ -183,9 +183,9 @@ class AuditReading:
 
 
 def check_amount(doubts: int) -> None:
-    """Refuse to go on with too many suspects."""
+    """Reject an audit with too many suspects."""
     if doubts > MAX_DOUBTS:
         raise InputError(
-            f"more than {MAX_DOUBTS} items look wrong: do the two tables belong "
+            f"more than {MAX_DOUBTS} items are suspect: do the two tables belong "
             "together? Audit single projects with --project"
         )

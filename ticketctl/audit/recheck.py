@@ -1,6 +1,6 @@
 """Reads the suspects again, after a delay, before they are reported.
 
-The scans of the two tables are not one moment, and a scan may see the middle of a
+The scans of the two tables are not simultaneous, and a scan may see half of a
 transaction. After the delay that transaction is complete.
 """
 
@@ -21,7 +21,7 @@ from ticketctl.ledger.sequence import SequenceCheck
 def recheck(reading: AuditReading) -> Iterator[Finding]:
     """Yield the findings about keys and tickets; read missing numbers again.
 
-    First the numbers, for a ticket that shows late has a hash and a key.
+    The numbers come first, because a late ticket has a hash and a key, too.
     """
     gaps = [*islice(_gaps(reading), MAX_DOUBTS + 1)]
     check_amount(len(gaps))
@@ -34,10 +34,10 @@ def recheck(reading: AuditReading) -> Iterator[Finding]:
 
 
 def _of_keys(reading: AuditReading) -> Iterator[Finding]:
-    """Yield the findings about tickets and records that do not agree this time either.
+    """Yield the findings about tickets and records that differ even in a second read.
 
-    Besides the doubtful keys it reads the records of the tickets without one, and the
-    tickets that these records name.
+    It reads the doubtful keys, the records of unmatched tickets, and the tickets that
+    these records name.
     """
     unmatched = [*islice(reading.numbers.unmatched(), MAX_DOUBTS + 1)]
     check_amount(len(unmatched))
@@ -79,13 +79,13 @@ def _suspects(reading: AuditReading) -> Iterator[tuple[str, FindingKind, Range]]
 
 
 def _of_chains(reading: AuditReading) -> Iterator[Finding]:
-    """Yield the runs of tickets that the chain does not confirm this time either.
+    """Yield the runs of tickets that the chain does not confirm in a second read.
 
     After a gap the chain cannot be checked; the gap is reported anyway.
     """
     for project_id, kind, (first, last) in _suspects(reading):
         check = SequenceCheck()
-        # A date may be wrong by that of the ticket behind it.
+        # The next ticket's date may show that a date is wrong.
         ends = first, last + 1 if kind is FindingKind.MISDATED else last
         for item in reading.items_between(project_id, ends, check):
             check.follow(item)
@@ -97,7 +97,7 @@ def _of_chains(reading: AuditReading) -> Iterator[Finding]:
 def _records(
     reading: AuditReading, keys: Collection[RequestKey]
 ) -> dict[RequestKey, KeyRecord | None]:
-    """Read the keys' records: None for a missing one, nothing for a malformed one."""
+    """Return the keys' records: None for a missing one, nothing for a malformed one."""
     read = {key: key_record(item) for key, item in reading.reader.records(keys)}
     records = {key: read.get(key) for key in keys}
     return {

@@ -19,16 +19,16 @@ from ticketctl.cli.output import (
 from ticketctl.ledger.findings import shown_range
 
 _CLOCKS_DIFFER: Final = timedelta(minutes=1)
-"""Of machines that keep time over the network."""
+"""The tolerance for machines whose clocks are set over the network."""
 
 _MAX_ROWS: Final = 50
-"""Clean projects in the table; those with findings are all shown."""
+"""The clean projects in the table; projects with findings are all shown."""
 
 _MAX_GAPS: Final = 3
-"""Gaps in a row of the table; the findings name them all."""
+"""The gaps in a row of the table; the findings list all."""
 
 _MAX_NAMED: Final = 10
-"""Segments or tickets in a line of the summary; JSON has them all."""
+"""The segments or tickets in a line of the summary; JSON has all."""
 
 
 def report_json(report: AuditReport, region: str, program: str) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def report_json(report: AuditReport, region: str, program: str) -> dict[str, Any
 
 
 def print_report(report: AuditReport, region: str, program: str) -> None:
-    """Print projects, findings, the extent of the reading and the verdict."""
+    """Print projects, findings, the extent of the reading and the result."""
     print_projects(_shown(report.projects))
     for line in _summary(report, region, program):
         print_line(line, "dim")
@@ -68,7 +68,7 @@ def print_report(report: AuditReport, region: str, program: str) -> None:
 
 
 def print_projects(projects: Sequence[ProjectAudit]) -> None:
-    """Print a table of projects, a row each; a count that all have as 0 is left out."""
+    """Print a table of projects, without columns that are 0 everywhere."""
     counts = {
         "other": [len(project.findings) - len(project.gaps) for project in projects],
         "external": [project.external for project in projects],
@@ -118,7 +118,7 @@ def _summary(report: AuditReport, region: str, program: str) -> Iterator[str]:
 
 
 def _lists(report: AuditReport) -> Iterator[str]:
-    """Name segments and tickets that a person may wonder about."""
+    """Yield lines about notable segments and tickets."""
     yield from _named(
         "without a chain",
         [
@@ -147,7 +147,7 @@ def _lists(report: AuditReport) -> Iterator[str]:
 
 
 def _ahead(newest: datetime | None, now: datetime) -> timedelta | None:
-    """Return by how much, in seconds, a date is ahead, if clocks in order never are."""
+    """Return the lead of a date over this clock, if it exceeds the tolerance."""
     if newest is None or newest - now <= _CLOCKS_DIFFER:
         return None
     return timedelta(seconds=round((newest - now).total_seconds()))
@@ -170,13 +170,13 @@ def _extent(plan: AuditPlan) -> Iterator[str]:
 
 
 def _named(text: str, names: Sequence[str]) -> Iterator[str]:
-    """Yield a line that names the first few, if there are any."""
+    """Yield a line with the first names, if there are any."""
     if names:
         yield f"{text}: {_first(names, _MAX_NAMED)}"
 
 
 def _first(names: Sequence[str], most: int) -> str:
-    """Return the first few names, and how many more there are."""
+    """Return the first names and the count of the others."""
     shown, more = ", ".join(names[:most]), len(names) - most
     return f"{shown} and {more:,} more" if more > 0 else shown
 

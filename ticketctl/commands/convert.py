@@ -53,7 +53,7 @@ def convert(  # noqa: PLR0913 - one parameter for each option.
         bool,
         typer.Option(
             help="Change values to fit a ticket: characters become U+FFFD, "
-            "texts and lists are cut. A remark names the lines."
+            "texts and lists are cut. A note names the lines."
         ),
     ] = False,
     save: Save = None,

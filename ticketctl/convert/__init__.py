@@ -1,1 +1,1 @@
-"""Other programs' files, as lines for `import` and requests for `send-file`."""
+"""Converts other programs' files to lines for `import` and `send-file`."""

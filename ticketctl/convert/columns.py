@@ -1,4 +1,4 @@
-"""The columns of a CSV file, and the fields that they hold.
+"""The columns of a CSV file, and their fields.
 
 An empty cell means that the field is absent. Labels are separated by semicolons, and
 may fill several columns. Attributes are columns named `attributes.NAME`; the cells of
@@ -22,7 +22,7 @@ from ticketctl.files.lines import NUMBERS, quoted, whole
 FIELDS: Final = {*CreateTicket.model_fields, "key", "number", "assigned_at"} - {
     "attributes"
 }
-"""Those of a request, and what tells a ticket's number and its date."""
+"""The fields of a request, and those of a ticket's number and date."""
 
 _ATTRIBUTE: Final = "attributes."
 _LABELS: Final = "labels"
@@ -30,25 +30,25 @@ _CHOICE: Final = f"the fields are {', '.join(sorted(FIELDS))} and attributes.NAM
 
 
 def column_name(text: str) -> str:
-    """Return a column's name as it is compared: other programs write it otherwise."""
+    """Return a column's name normalized, because programs spell it differently."""
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Tells which field each column holds."""
+    """Maps columns to fields."""
 
     mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The fields of columns; columns that it does not name are left out.
+    """The fields by column; other columns are left out.
 
-    Without one, the names of the columns are those of the fields.
+    Without a mapping, the names of the columns are those of the fields.
     """
 
     def fields_of(self, header: Sequence[str]) -> list[Sequence[str]]:
-        """Return the fields of each column, whose names are normalized.
+        """Return the fields of each column, by normalized names.
 
         Raises:
-            Error: The header does not fit.
+            Error: The header does not match the mapping.
         """
         if missing := [name for name in self.mapping if name not in header]:
             raise csv.Error(
@@ -65,14 +65,14 @@ class Columns:
         return names
 
     def has(self, column: str) -> bool:
-        """Return whether a column holds a field."""
+        """Return whether a column has a field."""
         if self.mapping:
             return column in self.mapping
         return column in FIELDS or column.startswith(_ATTRIBUTE)
 
     def _checked(self, name: str) -> str:
-        # Of a column without a name, such as behind the last separator, each cell must
-        # be empty: a ticket has no such field.
+        # A column without a name, such as after the last separator, must have only
+        # empty cells: a ticket has no such field.
         if not name or self.has(name):
             return name
         remedy = f"rename the column, or give --map {quoted(f'{name}=FIELD')}"
@@ -95,7 +95,7 @@ class Columns:
         return fields
 
     def _labels(self, cell: str) -> list[str]:
-        # Other systems separate them by commas.
+        # Other systems separate labels with commas.
         labels = re.split("[;,]" if self.mapping else ";", cell)
         return [label.strip() for label in labels if label.strip()]
 
@@ -104,7 +104,7 @@ def mapped(pairs: Iterable[str]) -> Columns:
     """Return the columns of `COLUMN=FIELD` pairs.
 
     Raises:
-        InputError: A pair is malformed, or its field unknown.
+        InputError: A pair is malformed, or its field is unknown.
     """
     mapping: dict[str, list[str]] = {}
     for pair in pairs:

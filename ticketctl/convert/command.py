@@ -1,4 +1,4 @@
-"""Converts a foreign file, as its command asks."""
+"""The work of the convert command: converts a foreign file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Choices:
     """The options of a conversion."""
 
     columns: Sequence[str] = ()
-    """Each `COLUMN=FIELD`."""
+    """Pairs of `COLUMN=FIELD`."""
     project: str | None = None
     encoding: str | None = None
     date_format: str | None = None
@@ -50,6 +50,6 @@ def convert(file: str, choices: Choices) -> None:
             write(line)
             count += 1
         check_end(count, problems)
-    for change in changes.remarks():
+    for change in changes.notes():
         print_note(change)
     print_note(f"converted {counted(count, 'line')}{f' to {save}' if save else ''}")

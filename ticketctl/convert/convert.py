@@ -1,4 +1,4 @@
-"""Turns the rows of other programs into lines for `import` and `send-file`."""
+"""Converts rows of other programs to lines for `import` and `send-file`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -33,30 +33,30 @@ _TABLES: Final = {".csv", ".tsv"}
 
 @dataclass(frozen=True)
 class Rules:
-    """How the fields of a row become those of a line."""
+    """The rules of a conversion."""
 
     project: str | None = None
-    """For rows that name none."""
+    """The project of rows without one."""
     form: str | None = None
-    """That of the dates; ISO 8601's or JavaScript's if None."""
+    """The form of dates; ISO 8601's or JavaScript's if None."""
     zone: tzinfo | None = None
-    """For dates that name none."""
+    """The zone of dates without one."""
     fit: bool = False
-    """Whether texts are made to fit."""
+    """Whether texts are changed to fit."""
 
 
 @dataclass
 class _Run:
-    """Rows of one change, one after the other."""
+    """Adjacent rows with the same change."""
 
     first: int
     last: int
-    """Their lines in the file."""
+    """The lines of the first and the last row in the file."""
     end: int
     """The count of all rows before the last one."""
 
     def __str__(self) -> str:
-        """Return the lines as they are shown."""
+        """Return the lines for a note."""
         is_one = self.first == self.last
         return f"{self.first}" if is_one else f"{self.first}-{self.last}"
 
@@ -71,7 +71,7 @@ class Changes:
     _counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, kind: str, line: int) -> None:
-        """Add the row at hand, which begins at a line, to a kind of change."""
+        """Add the current row, which begins at a line, to a kind of change."""
         runs = self._runs[kind]
         self._counts[kind] += 1
         if runs and runs[-1].end == self.rows - 1:
@@ -79,8 +79,8 @@ class Changes:
         else:
             runs.append(_Run(line, line, self.rows))
 
-    def remarks(self) -> Iterator[str]:
-        """Yield a remark for each kind, with the lines of its first rows."""
+    def notes(self) -> Iterator[str]:
+        """Yield a note for each kind, with the lines of its first rows."""
         for kind, runs in self._runs.items():
             shown = ", ".join(map(str, runs[:MOST_PROBLEMS]))
             more = ", ..." if len(runs) > MOST_PROBLEMS else ""
@@ -93,12 +93,12 @@ class Changes:
 def open_rows(
     path: str, columns: Columns, encoding: str | None, changes: Changes
 ) -> Iterator[Iterator[Line]]:
-    """Open a table, or JSON lines, and give the fields of each row.
+    """Open a table or JSON lines, and yield the fields of each row.
 
-    Its suffix or its first sign says which.
+    The suffix or the first character of the file decides the kind.
 
     Raises:
-        InputError: It cannot be read; its rows raise it, too.
+        InputError: The file cannot be read; its rows raise it, too.
     """
     with open_texts(path, encoding) as texts:
         first = next((text for text in texts if text.strip()), "")
@@ -120,14 +120,14 @@ def _joined(first: str, texts: Iterator[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Conversion:
-    """The lines of a file, one after the other."""
+    """Converts the rows of a file to lines."""
 
     rules: Rules
     problems: Problems
     changes: Changes = field(default_factory=Changes)
 
     def lines(self, rows: Iterable[Line]) -> Iterator[Fields]:
-        """Yield the line of each good row; the bad ones are problems."""
+        """Yield the line of each valid row; record the invalid ones as problems."""
         for row in rows:
             try:
                 if not row.problem:
@@ -174,10 +174,10 @@ class Conversion:
 
 
 def check_end(count: int, problems: Problems) -> None:
-    """Refuse a file with a bad row, and one without any.
+    """Reject a file with an invalid row, or without any row.
 
     Raises:
-        InputError: It is one.
+        InputError: The file is one of these.
     """
     problems.end("; no whole file came of it")
     if not count:

@@ -1,4 +1,4 @@
-"""The rows of a CSV file, as other programs write it."""
+"""Reads the rows of CSV files of other programs."""
 
 import csv
 import re
@@ -12,20 +12,20 @@ from ticketctl.convert.columns import Columns, column_name
 from ticketctl.files.lines import Line, shown_name
 
 _MAX_CELL: Final = 2**31 - 1
-"""Any size, because a field has its own bound; the library takes a C long."""
+"""The library's maximum, a C long, because each field has its own bound."""
 
 _SEPARATORS: Final = ",;\t"
 _DECLARED: Final = re.compile(r'"?sep=([^"\r\n])"?[;,\t]*\r?\n', re.IGNORECASE)
-"""The first line with which Excel writes and reads the separator."""
+"""The first line in which Excel declares the separator."""
 
 _TELLING: Final = frozenset({"key", "number", "title"})
 
 _MAX_HEADER: Final = 100
-"""Lines of a header, whose names may hold line breaks; a stray quote ends nowhere."""
+"""The maximum of lines of a header; a stray quote would never end it."""
 
 
 class _Table(Iterator[str]):
-    """The lines of a table, and how many were read."""
+    """The lines of a table, and the count of read lines."""
 
     def __init__(self, texts: Iterator[str]) -> None:
         self._texts, self.separator = texts, ","
@@ -37,7 +37,7 @@ class _Table(Iterator[str]):
         return self.last
 
     def put_back(self, lines: Sequence[str]) -> None:
-        """Let the last lines be read again."""
+        """Return the last lines, to be read again."""
         self._texts = chain(lines, self._texts)
         self.number -= len(lines)
 
@@ -45,13 +45,13 @@ class _Table(Iterator[str]):
 def rows_of(
     path: str, texts: Iterator[str], columns: Columns, short: Callable[[int], None]
 ) -> Iterator[Line]:
-    """Read a header, and a ticket a row; empty rows ask for nothing.
+    """Read a header, then a ticket from each row; skip empty rows.
 
-    A row may end behind its number and its title, as some programs leave out empty
-    cells; `short` is called with its line.
+    A row may lack cells after its number and its title, because some programs leave out
+    empty cells; `short` is called with its line.
 
     Raises:
-        InputError: It is no CSV, or its columns do not fit.
+        InputError: The file is no CSV, or its columns do not fit.
     """
     csv.field_size_limit(_MAX_CELL)
     table, begin = _Table(texts), 1
@@ -65,7 +65,7 @@ def rows_of(
         for cells in reader:
             number, begin = begin, table.number + 1
             if cells and len(cells) != len(names):
-                # A file that was cut can end within any cell.
+                # A truncated file can end within any cell.
                 is_cut = len(cells) < len(names) and not table.last.endswith("\n")
                 if is_cut or not needed <= len(cells) < len(names):
                     cells_there = counted(len(cells), "cell")
@@ -85,7 +85,7 @@ def rows_of(
 
 
 def _needed(names: Sequence[Sequence[str]]) -> int:
-    """Return how many cells a row has at least: up to what tells its ticket."""
+    """Return the minimum of a row's cells: up to the fields that name its ticket."""
     telling = [
         at for at, filled in enumerate(names, 1) if _TELLING.intersection(filled)
     ]
@@ -93,7 +93,7 @@ def _needed(names: Sequence[Sequence[str]]) -> int:
 
 
 def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:
-    """Return the rows, separated as is declared, or as the header fits best."""
+    """Return the rows, with the declared separator, or the best fit to the header."""
     header = [next((text for text in table if text.strip()), "")]
     if declared := _DECLARED.fullmatch(header[0]):
         table.separator = declared[1]
@@ -110,6 +110,6 @@ def _reader(table: _Table, columns: Columns) -> Iterator[list[str]]:
 
 
 def _fit(header: Sequence[str], separator: str, columns: Columns) -> tuple[int, int]:
-    """Count the columns that hold a field, and all of them."""
+    """Return the count of columns with a field, and of all columns."""
     names = next(csv.reader(header, delimiter=separator), [])
     return sum(columns.has(column_name(name)) for name in names), len(names)

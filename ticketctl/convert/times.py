@@ -11,7 +11,7 @@ from ticketctl.cli.errors import InputError
 from ticketctl.files.lines import quoted
 
 _JAVASCRIPT: Final = re.compile(r"[A-Z][a-z]{2} (.* GMT[+-]\d{4})(?: \(.*\))?")
-"""`Date.toString` of ECMAScript, 21.4.4.41.2; the text in brackets is only a name."""
+"""`Date.toString` of ECMAScript, 21.4.4.41.2; the brackets have the zone's name."""
 _JAVASCRIPT_FORM: Final = "%b %d %Y %H:%M:%S GMT%z"
 
 _ISO: Final = "such as 2026-01-15T09:30:00Z; --date-format reads other forms"
@@ -20,10 +20,10 @@ _DIRECTIVE: Final = re.compile("%(.)", re.DOTALL)
 
 
 def check_form(form: str) -> None:
-    """Refuse a form of which `strptime` makes wrong times, or none.
+    """Reject a form that `strptime` reads wrongly or not at all.
 
     Raises:
-        InputError: It is one.
+        InputError: The form is one of these.
     """
     names, problem = {*_DIRECTIVE.findall(form)}, ""
     if "Z" in names:
@@ -31,7 +31,7 @@ def check_form(form: str) -> None:
             "%Z tells no offset: write UTC or GMT as it stands in the file, or use %z "
             "for +0100"
         )
-    # Beside %H no %p is heeded, and %I alone is always of the morning.
+    # strptime ignores %p beside %H, and reads %I alone as an hour of the morning.
     elif ("p" in names) != ("I" in names):
         problem = "%p belongs to %I, the hours of a half day; %H has those of a day"
     else:
@@ -48,7 +48,7 @@ def zone_of(name: str) -> ZoneInfo:
     """Return a zone by its name in the IANA database.
 
     Raises:
-        InputError: This machine knows none of that name.
+        InputError: The zone is unknown on this machine.
     """
     try:
         return ZoneInfo(name)
@@ -58,20 +58,20 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 class Time(NamedTuple):
-    """A time as the worker writes it, and what had to be taken for granted."""
+    """A time in the worker's form, and the assumptions of its reading."""
 
     text: str
     is_local: bool = False
-    """It names no zone."""
+    """Whether it had no zone."""
     is_ambiguous: bool = False
-    """Its zone has it twice, because clocks went back; the first is meant."""
+    """Whether its zone has it twice, because clocks went back; the first counts."""
 
 
 def time_of(value: Any, form: str | None, zone: tzinfo | None) -> Time:
-    """Return a time; without a form it is ISO 8601's, or that of JavaScript.
+    """Return a time; without a form it is read as ISO 8601 or JavaScript's form.
 
     Raises:
-        InvalidMessageError: It has another form, or names no zone and none is given.
+        InvalidMessageError: It has another form, or no zone and no default is given.
     """
     try:
         moment = _moment(value, form)

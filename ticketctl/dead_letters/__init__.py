@@ -7,4 +7,4 @@ from ticket_numbering.contract.errors import PoisonMessageError
 POISON: Final = [error.__name__ for error in PoisonMessageError.__subclasses__()]
 
 REASONS: Final = (*sorted(POISON), "received-too-often")
-"""Every reason that there is, as a person types it."""
+"""Every reason, in the form of an argument."""

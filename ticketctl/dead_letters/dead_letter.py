@@ -1,7 +1,7 @@
 """A message of the dead-letter queue.
 
-The body is the producer's, byte for byte. A dead letter of the worker has the
-reason in its message attributes; one that SQS moved has none.
+The body is the producer's, byte for byte. A dead letter of the worker has the reason in
+its message attributes; a dead letter that SQS moved has none.
 """
 
 import base64
@@ -23,7 +23,7 @@ from ticketctl.aws.request_fields import read_fields
 from ticketctl.dead_letters import POISON
 
 _MOVED: Final = "DeadLetterQueueSourceArn"
-"""What SQS sets when it moves a message itself; ReceiveMessage API."""
+"""The attribute of a message that SQS itself moved; ReceiveMessage API."""
 
 _MILLISECONDS: Final = re.compile("[0-9]{1,14}")
 
@@ -32,7 +32,7 @@ Attributes = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """A dead letter as it was received."""
+    """A received dead letter."""
 
     message_id: str
     body: str
@@ -41,7 +41,7 @@ class DeadLetter:
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> "DeadLetter":
-        """Read a message of `ReceiveMessage`."""
+        """Parse a message of `ReceiveMessage`."""
         return cls(
             message["MessageId"],
             message["Body"],
@@ -53,20 +53,20 @@ class DeadLetter:
     def error_type(self) -> str | None:
         """The worker's error; None if SQS moved the message.
 
-        A producer may have an attribute of that name, and the reason of an earlier
-        refusal stays with a message through a redrive.
+        A producer may use an attribute of that name, and a redrive keeps the reason of
+        an earlier refusal.
         """
         named = self._attribute(ERROR_TYPE)
         return named if named in POISON and _MOVED not in self.system else None
 
     @property
     def error_message(self) -> str | None:
-        """The worker's text."""
+        """The worker's message for the error."""
         return self._attribute(ERROR_MESSAGE) if self.error_type else None
 
     @property
     def reason(self) -> str:
-        """The reason in a word."""
+        """The reason as one word."""
         return self.error_type or RECEIVED_TOO_OFTEN
 
     @property
@@ -87,12 +87,12 @@ class DeadLetter:
 
     @property
     def sent_at(self) -> datetime | None:
-        """The time when the worker sent it, or the producer, if SQS moved it."""
+        """The time when the worker sent it, or the producer if SQS moved it."""
         return _time(self.system.get("SentTimestamp"))
 
     @property
     def first_sent_at(self) -> datetime | None:
-        """The earliest known time of a sending, which a redrive carries on."""
+        """The earliest known time of a sending, which a redrive keeps."""
         known = (self.sent_at, _time(self._attribute(SENT_TIMESTAMP)))
         return min(filter(None, known), default=None)
 
@@ -108,7 +108,7 @@ class DeadLetter:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it; binary attributes in Base64, as Lambda has them."""
+        """Return all members; binary attributes in Base64, as in Lambda's events."""
         return {
             "message_id": self.message_id,
             "reason": self.reason,
@@ -134,7 +134,7 @@ class DeadLetter:
 
 
 def _time(stamp: str | None) -> datetime | None:
-    """Read milliseconds of the epoch; None if they are none, as a producer's can be."""
+    """Parse epoch milliseconds; None if malformed, because producers may set them."""
     if stamp is None or not _MILLISECONDS.fullmatch(stamp):
         return None
     return datetime.fromtimestamp(int(stamp) / 1000, UTC)

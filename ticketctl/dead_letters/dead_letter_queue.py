@@ -1,9 +1,9 @@
 """Receives dead letters, and deletes them.
 
-SQS shows a message only by hiding it from all others. No dead letter stays hidden for
-longer than a minute: receiving ends before the first one would come again, and those
-that stay are visible again at once. So a dead letter is received a second time after a
-person has confirmed, or given another body.
+Receiving hides a message from all other consumers. No dead letter stays hidden for
+longer than a minute: receiving ends before the first would be visible again, and the
+rest is made visible at once. So a dead letter is received again after a person has
+confirmed, or given another body.
 """
 
 import time
@@ -22,7 +22,7 @@ from ticketctl.dead_letters.dead_letter import DeadLetter
 
 VISIBILITY_SECONDS: Final = 60
 _RECEIVE_SECONDS: Final = 50
-"""Receiving ends after it: the first would soon be visible again."""
+"""The limit of receiving: the first message would soon be visible again."""
 
 _WAIT_SECONDS: Final = 1
 _MAX_RECEIVES_WITHOUT_NEWS: Final = 3
@@ -36,11 +36,11 @@ class DeadLetterQueue:
     visible: int
     """The approximate count of dead letters that can be received."""
     hidden: int = 0
-    """The approximate count of those that other consumers hold."""
+    """The approximate count of dead letters that other consumers hold."""
     clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
 
     def receive(self) -> Iterator[DeadLetter]:
-        """Yield each dead letter once, until there are no more or time is over."""
+        """Yield the distinct dead letters, until no more come or the time is up."""
         seen = 0
         for new in self.receiver.receive_all(
             _RECEIVE_SECONDS, _WAIT_SECONDS, _MAX_RECEIVES_WITHOUT_NEWS, self.clock
@@ -51,7 +51,7 @@ class DeadLetterQueue:
                 return
 
     def delete(self, message_ids: Sequence[str]) -> Mapping[str, str]:
-        """Delete at most ten received dead letters; return why the others stay."""
+        """Delete at most ten received dead letters; return the failures by id."""
         try:
             failed = self.receiver.delete_batch(message_ids)
         except AWS_ERRORS as error:
@@ -62,7 +62,7 @@ class DeadLetterQueue:
         }
 
     def seen_of(self, seen: int) -> str:
-        """Describe how many of the dead letters were seen."""
+        """Return the count of received dead letters, of all, for a note."""
         total = max(seen, self.visible + self.hidden)
         text = f"{seen} of about {counted(total, 'dead letter')}"
         if self.hidden:
@@ -72,7 +72,7 @@ class DeadLetterQueue:
 
 @contextmanager
 def dead_letter_queue(stack: StackAccess) -> Iterator[DeadLetterQueue]:
-    """Open the stack's dead-letter queue; its messages are visible again afterwards."""
+    """Open the stack's dead-letter queue; at the end make its messages visible."""
     url = stack.outputs["DeadLetterQueueUrl"]
     receiver = Receiver(stack.client("sqs"), url, VISIBILITY_SECONDS)
     counts = message_counts(stack, "DeadLetterQueueUrl")
@@ -87,7 +87,7 @@ def _delete_round(
     waiting: dict[str, DeadLetter],
     before: Callable[[DeadLetter], object] | None,
 ) -> bool:
-    """Delete the waiting dead letters that come; return whether any came."""
+    """Receive and delete waiting dead letters; return whether any was received."""
     count, most = len(waiting), 1 if before else MAX_ENTRIES
     with dead_letter_queue(stack) as queue:
         dead_letters = (
@@ -118,8 +118,8 @@ def delete_dead_letters(
 ) -> int:
     """Receive dead letters again, delete them in batches, and return the count.
 
-    If there is `before`, it is called with each dead letter first, and they are deleted
-    one by one; if that fails, the dead letter stays.
+    If `before` is given, it is called with each dead letter first, and they are deleted
+    one by one; a dead letter for which it fails stays.
 
     Raises:
         CloudError: Some were not received again, or not deleted.

@@ -1,7 +1,7 @@
-"""Deletes dead letters, or sends another body in place of one; none that has a number.
+"""Deletes dead letters, or sends another body in place of one, unless it has a number.
 
-SQS moves a message after `MaxReceiveCount` failed deliveries. If announcing failed, the
-number is committed, and only the same request can get it announced: as a replay.
+SQS moves a message after `MaxReceiveCount` failed deliveries. If the announcement
+failed, the number is committed, and only a replay of the same request can announce it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def delete_selected(
     skip_numbered: bool,
     yes: bool,
 ) -> None:
-    """Delete the selected dead letters, once a person agrees and they are saved.
+    """Delete the selected dead letters, after a confirmation and a copy.
 
     Raises:
         InputError: Some have a number and are not skipped, or cannot be saved.
@@ -84,13 +84,14 @@ def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
     *,
     yes: bool,
 ) -> None:
-    """Send a file's body in place of a dead letter's, which is printed or saved first.
+    """Send a file's body in place of a dead letter's, which is first printed or saved.
 
-    A person agrees first, if project or key can be read and the new ones differ.
+    If project or key can be read and the new ones differ, a person confirms first.
 
     Raises:
-        InputError: It or the new body has a number, the new body is unchanged, or the
-            worker would refuse it; or it is the same request, and may outlive its key.
+        InputError: The old or the new request has a number, the new body is unchanged,
+            or the worker would refuse it; or it is the same request and may outlive its
+            key.
         CloudError: The dead letter is gone, or could not be sent or deleted.
     """
     [dead_letter] = select(stack, Selection([message_id]))
@@ -117,10 +118,10 @@ def edit_dead_letter(  # noqa: PLR0913 - one parameter for each option.
 
 
 def _save_new(dead_letters: Sequence[DeadLetter], path: Path) -> None:
-    """Write a line of JSON for each dead letter into a new file, and to the disk.
+    """Write a line of JSON for each dead letter to a new file, and sync it.
 
     Raises:
-        InputError: There is such a file, or it cannot be written.
+        InputError: The file exists, or cannot be written.
     """
     try:
         with whole_file(path) as file:
@@ -136,7 +137,7 @@ def _read(file: TextIO, limits: Limits) -> tuple[str, CreateTicket]:
         body = file.read()
         request = CreateTicket.parse(body)
     except UnicodeDecodeError as error:
-        remedy = "; iconv -f utf-16 -t utf-8 makes it of what PowerShell writes"
+        remedy = "; for a file of PowerShell: iconv -f utf-16 -t utf-8"
         raise InputError(f"nothing was sent: the body is not UTF-8{remedy}") from error
     except PoisonMessageError as error:
         raise InputError(f"nothing was sent: {sanitized(str(error))}") from error
@@ -146,7 +147,7 @@ def _read(file: TextIO, limits: Limits) -> tuple[str, CreateTicket]:
 
 
 def _other_request(dead_letter: DeadLetter, new: RequestKey) -> str | None:
-    """Name a dead letter's request, unless all that can be read of it is the new's."""
+    """Return a dead letter's request as text, unless it equals the new one."""
     fields = read_fields(dead_letter.body)
     old = [fields.get(name) for name in new._fields]
     is_same = all(was is None or was == now for was, now in zip(old, new, strict=True))
@@ -177,10 +178,10 @@ def _numbered(stack: StackAccess, dead_letters: Sequence[DeadLetter]) -> set[str
 def _reject_number_of(
     stack: StackAccess, key: RequestKey, dead_letter: DeadLetter, other: str | None
 ) -> None:
-    """Refuse to send the request of a key that has a number, in a dead letter's place.
+    """Reject a new body whose key has a number.
 
     Raises:
-        InputError: It has one.
+        InputError: The key has a number.
     """
     if record := records_of(stack, [key]).get(key):
         remedy = (
@@ -203,10 +204,10 @@ def _not_done(stack: StackAccess) -> str:
 
 
 def _is_numbered(dead_letter: DeadLetter, record: Mapping[str, Any]) -> bool:
-    """Return whether the key's number is that of this very request.
+    """Return whether the key's number belongs to this request.
 
-    The `ErrorType` of an earlier refusal stays with a message through a redrive, and
-    it may have been numbered since. Without one, any record of its key counts.
+    A redrive keeps the `ErrorType` of an earlier refusal, and the request may have been
+    numbered since. Without an `ErrorType` any record of the key counts.
     """
     if dead_letter.error_type is None:
         return True

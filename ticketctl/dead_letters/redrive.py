@@ -1,4 +1,4 @@
-"""Sends dead letters back to the create-ticket queue."""
+"""Redrives dead letters to the create-ticket queue."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from ticketctl.dead_letters.dead_letter_queue import delete_dead_letters
 from ticketctl.dead_letters.selection import Selection, select
 from ticketctl.dead_letters.views import warn_of_poison
 
-# An emulator's answer. Not `UnsupportedOperation`: so SQS refuses a second task.
+# An emulator's error. SQS itself rejects a second task with `UnsupportedOperation`.
 _UNKNOWN_OPERATION: Final = frozenset(
     {"InvalidAction", "NotImplemented", "UnknownOperation", "UnknownOperationException"}
 )
@@ -32,10 +32,10 @@ _UNKNOWN_OPERATION: Final = frozenset(
 _PREVIEW: Final = 100
 
 _MARGIN: Final = timedelta(days=8)
-"""Two lives of a message on the create-ticket queue: the one that a redrive begins, and
-the one before SQS moved it, of which a FIFO queue forgets the beginning."""
+"""Two lives of a message on the create-ticket queue: that after the redrive, and that
+before SQS moved it, whose start a FIFO queue forgets."""
 
-_MAX_ATTRIBUTES: Final = 10  # Of a message; SQS quotas.
+_MAX_ATTRIBUTES: Final = 10  # SQS quotas: attributes of a message.
 
 
 def redrive_selected(
@@ -46,14 +46,15 @@ def redrive_selected(
     *,
     yes: bool,
 ) -> bool:
-    """Send the selected dead letters back, once a person agrees.
+    """Redrive the selected dead letters, after a confirmation.
 
-    The rate is for all, which SQS moves itself; a retention of 0 days is for ever.
+    The rate is for a redrive of all, by SQS itself; a retention of 0 days means for
+    ever.
 
     Returns:
-        False if one stays, because it may outlive its key.
+        False if a dead letter stays, because it may outlive its key.
     """
-    # SQS would not carry the time of the first sending, which counts if keys expire.
+    # SQS would lose the time of the first sending, which matters if keys expire.
     is_all = selection.everything and not retention_days
     selected = select(stack, selection, _PREVIEW if is_all else None)
     due = [
@@ -79,9 +80,9 @@ def redrive_selected(
 
 
 def outlives_its_key(dead_letter: DeadLetter, retention_days: int) -> bool:
-    """Tell whether a request can come to the worker when its key is gone, and say so.
+    """Tell whether a request can reach the worker after its key expired; print it.
 
-    A message that the worker refused has no number, so it can get no second one.
+    A message that the worker refused has no number, so it cannot get a second number.
     """
     first = dead_letter.first_sent_at
     if not (retention_days and first) or dead_letter.error_type:
@@ -101,9 +102,9 @@ def resend(
 ) -> int:
     """Send the successor of each dead letter, then delete the dead letter.
 
-    Interrupted between the two, the message is there twice: the worker answers the
-    repeat with the number that it has. It stops at the first failure, so a FIFO
-    group keeps its order.
+    After an interruption between the two steps the message exists twice: the worker
+    replays the repeat. The first failure ends the redrive, so a FIFO group keeps its
+    order.
     """
     sqs, url = stack.client("sqs"), stack.outputs["CreateTicketQueueUrl"]
     fifo = is_fifo(url)
@@ -122,8 +123,8 @@ def successor(
 ) -> dict[str, Any]:
     """Return the message to send: the body and the producer's attributes.
 
-    On a FIFO queue it has a deduplication id of its own, so that SQS does not drop it
-    as a repeat. If keys expire, it carries the time of the first sending.
+    On a FIFO queue it gets a new deduplication id, so that SQS does not drop it as a
+    repeat. If keys expire, it has the time of the first sending.
     """
     message: dict[str, Any] = {"MessageBody": dead_letter.body}
     attributes = {**dead_letter.own_attributes}
@@ -143,11 +144,11 @@ def successor(
 
 
 def move_all(stack: StackAccess, rate: int | None) -> bool:
-    """Let SQS move all dead letters back, and print how to see and to stop it.
+    """Let SQS redrive all dead letters; print the commands to watch and to stop it.
 
-    The destination is always named: a dead letter that the worker sent has no source
-    to go back to, and fails a task without a destination. An emulator may not be able
-    to: then False is returned.
+    The destination is always given: a dead letter of the worker has no source queue,
+    and fails a task without a destination. Returns False if an emulator lacks the
+    operation.
     """
     source = stack.outputs["DeadLetterQueueArn"]
     limit = {} if rate is None else {"MaxNumberOfMessagesPerSecond": rate}

@@ -14,20 +14,20 @@ from ticketctl.dead_letters.dead_letter_queue import dead_letter_queue
 
 @dataclass(frozen=True)
 class Selection:
-    """The selection of a command."""
+    """A command's selection of dead letters."""
 
     ids: Sequence[str] = ()
-    """Message ids, or their starts."""
+    """Message ids, or the start of each."""
     project_id: str | None = None
     reason: str | None = None
     everything: bool = False
     idempotency_key: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a reason that no dead letter can have.
+        """Reject a reason that no dead letter can have.
 
         Raises:
-            InputError: It may be misspelt: an empty list would hide that.
+            InputError: The reason is unknown: an empty list would hide a typo.
         """
         known = {None, *map(_word, REASONS)}
         if (self.reason and _word(self.reason)) not in known:
@@ -35,7 +35,7 @@ class Selection:
             raise InputError(f"no reason: {self.reason!r}; there are {reasons}")
 
     def checked(self) -> "Selection":
-        """Refuse an ambiguous or an empty selection."""
+        """Return the selection; reject an ambiguous or an empty one."""
         is_filtered = self.project_id is not None or self.reason is not None
         if bool(self.ids) + is_filtered + self.everything != 1:
             raise InputError("name ids, or give --project or --reason, or --all")
@@ -53,7 +53,7 @@ class Selection:
 def select(
     stack: StackAccess, selection: Selection, limit: int | None = None
 ) -> list[DeadLetter]:
-    """Return the selected dead letters, of the first ones if there is a limit.
+    """Return the selected dead letters, at most among the first `limit`.
 
     Raises:
         NotThereError: No dead letter has one of the ids.
@@ -85,5 +85,5 @@ def select(
 
 
 def _word(reason: str) -> str:
-    """Let a reason be written without quotes: received-too-often."""
+    """Normalize a reason, which may be written as received-too-often."""
     return reason.replace("-", " ").casefold()

@@ -34,7 +34,7 @@ _SHORT_ID: Final = 8
 def print_list(
     stack: StackAccess, selection: Selection, limit: int, *, as_json: bool
 ) -> None:
-    """Print the first dead letters that have the project and the reason."""
+    """Print the first dead letters of a selection."""
     with dead_letter_queue(stack) as queue:
         dead_letters = list(islice(filter(selection.passes, queue.receive()), limit))
     total = queue.visible + queue.hidden
@@ -51,7 +51,7 @@ def print_list(
 def show_dead_letter(
     stack: StackAccess, message_id: str, *, raw: bool, as_json: bool
 ) -> None:
-    """Print all of one dead letter, or its body byte for byte."""
+    """Print one dead letter in full, or its body byte for byte."""
     [dead_letter] = select(stack, Selection([message_id]))
     if raw:
         sys.stdout.buffer.write(dead_letter.body.encode())
@@ -63,11 +63,11 @@ def show_dead_letter(
 
 
 def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:
-    """Print a line for each dead letter; on a narrow terminal two."""
+    """Print a line for each dead letter; two lines on a narrow terminal."""
     table = Table("message id", "age", "project", "key", "bytes", "reason", box=None)
     for column in table.columns:
         column.overflow = "fold"
-    # A person needs only the start of an id.
+    # The start of an id is enough for a person.
     shown = _SHORT_ID if console.is_terminal else None
     for dead_letter in dead_letters:
         cells = (
@@ -88,7 +88,7 @@ def print_table(console: Console, dead_letters: Sequence[DeadLetter]) -> None:
 
 
 def print_whole(console: Console, dead_letter: DeadLetter) -> None:
-    """Print all of a dead letter."""
+    """Print a dead letter in full."""
     lines = {
         "message id": dead_letter.message_id,
         "reason": dead_letter.explanation,
@@ -109,7 +109,7 @@ def print_whole(console: Console, dead_letter: DeadLetter) -> None:
 
 
 def warn_of_poison(dead_letters: Sequence[DeadLetter], program: str) -> None:
-    """Warn of the dead letters that a redrive cannot help: the reason is the body."""
+    """Warn of dead letters with a wrong body, which a redrive cannot help."""
     if poison := sum(
         dead_letter.error_type is not None for dead_letter in dead_letters
     ):
@@ -128,9 +128,9 @@ def age(dead_letter: DeadLetter) -> str:
 
 
 def laid_out(body: str) -> str:
-    """Indent a JSON object; return any other body as it is."""
+    """Indent a JSON object; return any other body unchanged."""
     if (fields := exact_fields(body)) is None:
         return body
     text = json.dumps(fields, ensure_ascii=False, indent=2)
-    # No encoding has a lone surrogate; this makes it an escape again.
+    # No encoding has a lone surrogate, so it is escaped again.
     return text.encode(errors="backslashreplace").decode()

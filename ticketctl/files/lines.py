@@ -58,12 +58,12 @@ class Problems:
 
 
 def shown_name(path: str) -> str:
-    """Return a file's name for remarks."""
+    """Return a file's name for notes."""
     return "standard input" if path == STANDARD_INPUT else sanitized(path)
 
 
 def quoted(value: Any) -> str:
-    """Return a value or a name of a file for a remark."""
+    """Return a value or a name of a file for a note."""
     return sanitized(repr(value), _NAME_WIDTH)
 
 

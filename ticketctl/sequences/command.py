@@ -69,7 +69,7 @@ def mark(
     unknown = f"{ticket_key} may be {status}, and not announced; run it again"
     with note_if_interrupted(unknown, by=(*AWS_ERRORS, KeyboardInterrupt)):
         marked = marking.apply(ticket)
-    for problem in marked.remarks:
+    for problem in marked.notes:
         print_note(problem)
     unannounced = f"{ticket_key} is {status}, perhaps not announced; run it again"
     with note_if_interrupted(unannounced):

@@ -44,7 +44,7 @@ def erase(
     Raises:
         ClientError: Another writer was faster, or AWS refuses.
     """
-    record, remarks = _record_of(stack, ticket)
+    record, notes = _record_of(stack, ticket)
     fields = {name: value for name, value in ticket.fields.items() if name in KEPT}
     fields |= {"title": ERASED_TITLE, **marks}
     if CHAIN in ticket.fields:
@@ -52,7 +52,7 @@ def erase(
         if commitment:
             fields[COMMITMENT] = commitment
         if lost:
-            remarks.append(f"{ticket.ticket_key}: {lost}; its chain cannot be verified")
+            notes.append(f"{ticket.ticket_key}: {lost}; its chain cannot be verified")
     if fields != ticket.fields or _fingerprint(record):
         tickets = stack.outputs["TicketsTableName"]
         puts = [put_or_check(tickets, {}, fields, ticket.fields, _OF_TICKET)]
@@ -62,7 +62,7 @@ def erase(
                 put_or_check(keys, {}, record.erased(), record.fields, _OF_RECORD)
             )
         stack.client("dynamodb").transact_write_items(TransactItems=puts)
-    return ticket.having(fields), remarks
+    return ticket.having(fields), notes
 
 
 _OF_TICKET: Final = ("idempotency_key", STATUS)

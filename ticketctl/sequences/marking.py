@@ -37,7 +37,7 @@ class Marked:
     ticket: Ticket
     was_already: bool
     """Whether it was marked earlier: its announcement may be a repeat."""
-    remarks: Sequence[str] = ()
+    notes: Sequence[str] = ()
     """The parts that were left undone."""
 
 
@@ -111,13 +111,13 @@ class Marking:
         if item is None:
             raise NotThereError(f"there is no ticket {project_id}-{number} any more")
         ticket, marks = self.check(item)
-        marked, remarks = ticket, list[str]()
+        marked, notes = ticket, list[str]()
         with Suppressed(aws_codes.FORESTALLED):
             if self.status == ERASED:
-                marked, remarks = erase(self.stack, ticket, marks)
+                marked, notes = erase(self.stack, ticket, marks)
             elif marks:
                 marked = void(self.stack, ticket, marks)
-            return Marked(marked, not marks, remarks)
+            return Marked(marked, not marks, notes)
         return None
 
     def announce(self, marked: Marked, announcer: Announcer) -> None:

@@ -132,24 +132,24 @@ class Reannouncement:
         tickets = TableReader.of(self.stack).tickets(heads_before)
         for ticket_id in heads_before:
             if ticket_id not in tickets:
-                self._remark(f"missing: {ticket_key(*ticket_id)}")
+                self._report(f"missing: {ticket_key(*ticket_id)}")
         there = [ticket_id for ticket_id in heads_before if ticket_id in tickets]
         return self._events(
             [(tickets[ticket_id], heads_before[ticket_id]) for ticket_id in there]
         )
 
     def _events(self, batch: Sequence[Due]) -> list[Envelope]:
-        """Return the events of tickets; none, with a remark, of one in doubt."""
+        """Return the events of tickets; none, with a note, of one in doubt."""
         events: list[Envelope] = []
         for item, before in batch:
             key = item.ticket_key
             if isinstance(item, Reserved):
                 continue
             if isinstance(item, Malformed):
-                self._remark(f"{key} is malformed", f"show {key}")
+                self._report(f"{key} is malformed", f"show {key}")
                 continue
             if problem := _doubt(item, before):
-                self._remark(f"{key} {problem}")
+                self._report(f"{key} {problem}")
                 continue
             built = partial(
                 envelope_of, self.stack, replayed=True, padding=self.padding
@@ -157,7 +157,7 @@ class Reannouncement:
             try:
                 events += [built(kind, item) for kind in self._kinds(item)]
             except ValueError:  # That of pydantic is one.
-                self._remark(f"{key} is malformed", f"show {key}")
+                self._report(f"{key} is malformed", f"show {key}")
         return events
 
     def _kinds(self, item: Item) -> list[type[TicketEvent]]:
@@ -187,12 +187,12 @@ class Reannouncement:
             count += 1
         if missing := last - first + 1 - count:
             ends = f"{self.project_id}-{first} to {self.project_id}-{last}"
-            self._remark(f"missing: {missing} of {ends}")
+            self._report(f"missing: {missing} of {ends}")
 
     def _listed(self, names: Iterable[str]) -> str:
         return ", ".join(f"{name} {self.counts[name]}" for name in names)
 
-    def _remark(self, problem: str, see: str = "audit") -> None:
+    def _report(self, problem: str, see: str = "audit") -> None:
         if problem not in self.problems:  # Else it is read again.
             self.problems.add(problem)
             print_note(f"{problem}; see: {self.stack.program} {see}")
@@ -204,7 +204,7 @@ class Reannouncement:
                 yield item
             elif self.first <= item.number <= self.last:
                 number = item.fields[NUMBER]
-                self._remark(f"{self.project_id} has an item with the number {number}")
+                self._report(f"{self.project_id} has an item with the number {number}")
 
 
 def _doubt(ticket: Ticket, before: Head) -> str | None:

@@ -73,11 +73,11 @@ def typed(
 
 
 def said(command: str, directory: Path, status: int = 0) -> str:
-    """Run a command to its end; return its output, remarks included."""
+    """Run a command to its end; return its output, notes included."""
     with typed(command, directory) as process:
-        out, remarks = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == status, out + remarks
-    return out + remarks
+        out, notes = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == status, out + notes
+    return out + notes
 
 
 def dead_letters(directory: Path) -> list[dict[str, str]]:

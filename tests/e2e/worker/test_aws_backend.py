@@ -83,10 +83,10 @@ def test_report_has_what_was_seen_of_each_fact_when_the_run_is_over(
     with start(
         emulator, user, "--yes", "--batches", "4", "--report", str(path)
     ) as process:
-        _, remarks = process.communicate()
+        _, notes = process.communicate()
 
-    assert process.returncode == 0, remarks
-    assert "creates 3 on-demand tables, numbering-check-" in remarks
+    assert process.returncode == 0, notes
+    assert "creates 3 on-demand tables, numbering-check-" in notes
     report = json.loads(path.read_text())
     assert report["contradicted"] == []
     assert report["cannot_show"]
@@ -101,11 +101,11 @@ def test_nothing_is_created_when_nobody_agrees(
     emulator: Emulator, user: Credentials, owner: Clients, tmp_path: Path
 ) -> None:
     with start(emulator, user, "--report", str(tmp_path / "report.json")) as process:
-        _, remarks = process.communicate()
+        _, notes = process.communicate()
 
     assert process.returncode != 0
-    assert "some 3 minutes" in remarks
-    assert "costs less than $" in remarks
+    assert "some 3 minutes" in notes
+    assert "costs less than $" in notes
     assert tables(owner) == []
 
 
@@ -120,8 +120,8 @@ def test_tables_are_deleted_when_the_run_is_interrupted(
             assert process.poll() is None
         there = tables(owner)
         process.send_signal(signal.SIGINT)
-        remarks = process.stderr.read()
+        notes = process.stderr.read()
 
-    assert process.returncode == 130, remarks
+    assert process.returncode == 130, notes
     assert len(there) == 3
     assert tables(owner) == []

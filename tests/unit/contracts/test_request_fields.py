@@ -35,7 +35,7 @@ def test_every_field_has_an_example_and_samples() -> None:
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_format_has_a_pattern_beside_it_when_a_field_has_one(name: str) -> None:
-    """Many validators take a format as a remark, or more loosely than RFC 3339.
+    """Many validators take a format as a note, or more loosely than RFC 3339.
 
     And `$` allows a line break behind it, unless another pattern forbids it.
     """

@@ -181,7 +181,7 @@ class TestDates:
         assert [line["assigned_at"][11:16] for line in lines] == [
             *("23:30", "00:30", "02:30")
         ]
-        assert [*conversion.changes.remarks()] == [
+        assert [*conversion.changes.notes()] == [
             "assigned_at is taken as Europe/Berlin: 3 tickets, on lines 1-3",
             "assigned_at is twice that day; the first is taken: 1 ticket, on line 2",
         ]
@@ -220,7 +220,7 @@ class TestFit:
         assert CreateTicket.parse(json.dumps(line)) == create_ticket(
             **{"idempotency_key": "k", "title": "t"} | kept
         )
-        [change, of_own_key] = conversion.changes.remarks()
+        [change, of_own_key] = conversion.changes.notes()
         assert change.startswith(next(iter(fields)))
         assert "repeat" in of_own_key
 
@@ -240,7 +240,7 @@ class TestFit:
         lines, conversion = converted(line, fit=True)
 
         assert lines == [line]
-        assert not [*conversion.changes.remarks()]
+        assert not [*conversion.changes.notes()]
 
 
 def shown() -> list[Sequence[str]]:
@@ -292,5 +292,5 @@ def test_changes_of_rows_in_a_row_are_one_run_when_rows_have_several_lines(
     with open_rows(str(path), Columns(), None, changes) as lines:
         [*Conversion(Rules(), Problems("my.csv"), changes).lines(lines)]
 
-    [remark] = changes.remarks()
-    assert remark.endswith(": 3 tickets, on lines 2-4, 7")
+    [note] = changes.notes()
+    assert note.endswith(": 3 tickets, on lines 2-4, 7")

@@ -88,9 +88,9 @@ class TestVisibility:
         stage.services = ModelServices(faults=faults)
         stage.bury(*dead_letters(MAX_ENTRIES + 1))
 
-        remarks = stage.call("dead-letters", "list").err
+        notes = stage.call("dead-letters", "list").err
 
-        [said] = re.findall(r"hidden for up to 60 s: (\d+) messages\n", remarks)
+        [said] = re.findall(r"hidden for up to 60 s: (\d+) messages\n", notes)
         assert int(said) >= len(stage.hidden) > 1
 
 

@@ -202,10 +202,10 @@ class TestAll:
     ) -> None:
         stage.bury(*dead_letters(300))
 
-        remarks = redrive(stage, "--all").err
+        notes = redrive(stage, "--all").err
 
         assert len(stage.services.sqs.requests["receive_message"]) < 20
-        assert not remarks
+        assert not notes
 
     def test_all_are_sent_one_by_one_when_an_emulator_has_no_tasks(
         self, stage: Stage
@@ -214,12 +214,12 @@ class TestAll:
         unknown = failing(client_error("InvalidAction"))
         stage.before("start_message_move_task", unknown)
 
-        remarks = redrive(stage, "--all").err
+        notes = redrive(stage, "--all").err
 
         sent = stage.services.sqs.requests["send_message"]
         assert len(sent) == len(stage.sent) == 120
         assert stage.left == []
-        assert "one by one" in remarks
+        assert "one by one" in notes
 
     @pytest.mark.parametrize("code", ["AccessDenied", "UnsupportedOperation"])
     def test_nothing_is_sent_when_sqs_refuses_the_task(

@@ -156,7 +156,7 @@ def given(stage: Stage) -> Stage:
 
 
 def erased(stage: Stage) -> str:
-    """Erase the ticket; return the remarks."""
+    """Erase the ticket; return the notes."""
     return stage.call("erase", "PROJ-7", "--reason", "asked to").err
 
 
