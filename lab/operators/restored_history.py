@@ -62,14 +62,16 @@ class RestoredHistory(Tried):
         was_long_ago, system.days_ago = bool(system.days_ago), 0
         self._damage()
         file = one_of(choices, self.exports[-2:])
-        before, records = system.tickets(), system.records()
-        system.monitor.is_whole = not before
-        self.met["empty projects"] += not before
+        has_tickets, records = bool(system.tickets()), system.records()
+        system.monitor.is_whole = not has_tickets
+        self.met["empty projects"] += not has_tickets
         self.findings, self.is_begun = system.findings(), False
         has_lost = any("record" in line for line in lines_of(file))
         self.met["records of lost tickets"] += has_lost
         is_exact = file == self.exports[-1] and not (later or was_long_ago)
-        if has_lost and before:  # A hash without a voucher stays away, and its record.
+        if (
+            has_lost and has_tickets
+        ):  # A hash without a voucher stays away, and its record.
             is_exact = False
         self.is_plain = is_exact and not (self.of_exports[file.name] or self.is_changed)
         self.met["exports of all that was there"] += self.is_plain
@@ -87,7 +89,6 @@ class RestoredHistory(Tried):
             self._bring_keys_back()
             self.findings += system.findings()
         self._restore_to_the_end(file)
-        self._check_items(before)
         self._check_marks(file)
         self._check_hashes(file)
         if self.is_plain and self.refusals:

@@ -1,17 +1,15 @@
 """Judges restores: by an audit, by the tables, and by requests that come again."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from operators.restored_files import (
     items_in,
     keys_in,
 )
 from operators.restored_life import Life
-from operators.restored_monitor import MARKED
 from operators.restored_system import (
     Ended,
 )
@@ -92,16 +90,6 @@ class Judged(Life):
         """Return whether a record names a number that comes back from nowhere."""
         numbers = {0, *self.system.tickets(), *items_in(file)}
         return max([0, *self.system.records().values()]) > max(numbers)
-
-    def _check_items(self, before: Mapping[int, dict[str, Any]]) -> None:
-        """Check that no ticket is silently missing that was there."""
-        there = self.system.tickets()
-        for number, item in before.items():
-            kept = {n: v for n, v in item.items() if not n.startswith(MARKED)}
-            left = there.get(number, {})
-            is_ticket = "origin" not in item
-            if is_ticket and not kept.items() <= left.items():
-                broken(Invariant.TICKET_OVERWRITTEN, f"{number} was {item}, is {left}")
 
     def _check_marks(self, file: Path) -> None:
         """Check that a ticket has the marks that the file has."""

@@ -49,6 +49,8 @@ class RestoreMonitor:
                 self._see_item(writes, before, plain(item))
             elif item and before and self.is_restoring:
                 _see_record(before, plain(item))
+            elif not item and before:
+                broken(Invariant.TICKET_OVERWRITTEN, f"{before} was deleted")
         if self.is_restoring:
             for address in writes:
                 self._see_erasure(writes, address)

@@ -150,21 +150,17 @@ class Tried(Judged):
 
     def _number_slowly(self, file: Path) -> None:
         """Restore between the read of a worker and its write."""
-        last = 0
 
         def restore() -> None:
-            nonlocal last
             if self.choices.chance(0.5):
                 self._seed()
             self._once(file)
-            last = max(self.system.tickets())
+            last.append(max(self.system.tickets()))
 
-        client: Any = self.system.services.dynamodb
+        last: list[int] = []
         with self._trial("slow workers"):
-            client.before["transact_write_items"] = [restore]
-            number = self.system.ask("slow")
-            client.before.clear()
-            if number and number <= last and not HOLE.search(self.refusals):
+            number = self._number_around(restore)
+            if number and number <= max(last) and not HOLE.search(self.refusals):
                 broken(Invariant.BELOW_SEED, f"a slow worker gave {number}")
 
     def _number_within(self, file: Path) -> None:
@@ -176,16 +172,21 @@ class Tried(Judged):
                 self.system.restore(file, is_part=file.name.startswith("part"))
             self.system.acts.clear()
 
-        client: Any = self.system.services.dynamodb
         with self._trial("slow workers after a kill"):
-            client.before["transact_write_items"] = [restore]
-            number = self.system.ask("slow")
-            client.before.clear()
+            number = self._number_around(restore)
             self.refusals = self.system.said
             # The end, and what guards it.
             is_fenced = self.system.written > 1 and not HOLE.search(self.refusals)
             if is_fenced and number in items_in(file) and not self._is_refused(number):
                 broken(Invariant.GIVEN_TWICE, f"a slow worker gave {number}")
+
+    def _number_around(self, restore: Callable[[], object]) -> int | None:
+        """Let a worker number a request, and restore right before it writes."""
+        before: Any = self.system.services.dynamodb.before
+        before["transact_write_items"] = [restore]
+        number = self.system.ask("slow")
+        before.clear()
+        return number
 
     def _seed(self) -> None:
         self.met["seeds meanwhile"] += 1
