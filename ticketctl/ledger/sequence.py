@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, assert_never
 
 from ticket_numbering.contract.chain import MAX_AHEAD
 from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, CHAIN
@@ -21,8 +21,17 @@ def explains_below(kind: ItemKind) -> bool:
 
     A number that a worker gave, or a seed took from it, has all before it.
     """
-    imported = kind in {ItemKind.IMPORTED, ItemKind.IMPORTED_END}
-    return imported or kind in {ItemKind.END, ItemKind.RESERVED}
+    match kind:
+        case ItemKind.IMPORTED | ItemKind.IMPORTED_END:
+            return True
+        case ItemKind.END | ItemKind.RESERVED:
+            return True
+        case ItemKind.NUMBERED | ItemKind.VOIDED | ItemKind.ERASED | ItemKind.LOST:
+            return False
+        case ItemKind.GUARD | ItemKind.IMPORTED_GUARD | ItemKind.MALFORMED:
+            return False
+        case _:
+            assert_never(kind)
 
 
 def explains_above(kind: ItemKind) -> bool:
@@ -30,14 +39,30 @@ def explains_above(kind: ItemKind) -> bool:
 
     A lost ticket was numbered here, and a worker may go on behind the end of a seed.
     """
-    imported = kind in {ItemKind.IMPORTED, ItemKind.IMPORTED_GUARD}
-    return imported or kind in {ItemKind.GUARD, ItemKind.RESERVED}
+    match kind:
+        case ItemKind.IMPORTED | ItemKind.IMPORTED_GUARD:
+            return True
+        case ItemKind.GUARD | ItemKind.RESERVED:
+            return True
+        case ItemKind.NUMBERED | ItemKind.VOIDED | ItemKind.ERASED | ItemKind.LOST:
+            return False
+        case ItemKind.END | ItemKind.IMPORTED_END | ItemKind.MALFORMED:
+            return False
+        case _:
+            assert_never(kind)
 
 
 def is_given_here(kind: ItemKind) -> bool:
     """Return whether a worker gave the number, as far as the item says."""
-    numbered = kind in {ItemKind.NUMBERED, ItemKind.VOIDED, ItemKind.ERASED}
-    return numbered or kind is ItemKind.MALFORMED
+    match kind:
+        case ItemKind.NUMBERED | ItemKind.VOIDED | ItemKind.ERASED | ItemKind.MALFORMED:
+            return True
+        case ItemKind.IMPORTED | ItemKind.IMPORTED_GUARD | ItemKind.IMPORTED_END:
+            return False
+        case ItemKind.GUARD | ItemKind.END | ItemKind.RESERVED | ItemKind.LOST:
+            return False
+        case _:
+            assert_never(kind)
 
 
 def ends_a_seed(kind: ItemKind) -> bool:
