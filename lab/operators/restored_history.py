@@ -69,9 +69,8 @@ class RestoredHistory(Tried):
         has_lost = any("record" in line for line in lines_of(file))
         self.met["records of lost tickets"] += has_lost
         is_exact = file == self.exports[-1] and not (later or was_long_ago)
-        if (
-            has_lost and has_tickets
-        ):  # A hash without a voucher stays away, and its record.
+        if has_lost and has_tickets:
+            # A hash without a voucher stays away, and its record.
             is_exact = False
         self.is_plain = is_exact and not (self.of_exports[file.name] or self.is_changed)
         self.met["exports of all that was there"] += self.is_plain
