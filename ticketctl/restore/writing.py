@@ -126,7 +126,7 @@ class Writer:
         """Write one line; judge it again if the tables are not as they were."""
         project_id, tried = outline.project_id, None
         is_stale = (project_id, number) in self.stale
-        for _ in range(self.retry.attempts):
+        for _ in self.retry.tries():
             if is_stale:
                 self._look_again(project_id, number, deed)
                 deed = self.planner.judge_again(outline, number)

@@ -15,9 +15,10 @@ from tests.support.builders import block_of, create_ticket
 from tests.support.canned_aws import client_error, failing
 from tests.support.cases import cases
 from tests.support.ctl_process import Ended
-from tests.support.seed_items import block_items
+from tests.support.seed_items import block_items, reserved_item
 from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import EXPIRES_AT, EXTERNAL
+from ticketctl.aws.retry import RetryPolicy
 from ticketctl.cli.errors import Status
 from ticketctl.restore.database import Database
 from ticketctl.restore.reading import ExportReader, saved_file
@@ -625,6 +626,23 @@ class TestGrounds:
         assert ended.status == Status.PROBLEM
         assert "PROJ-5: DynamoDB refuses it as invalid" in ended.err
         assert 5 not in past.tickets()
+
+    def test_line_backs_off_when_others_keep_writing_its_number(
+        self, past: Stage
+    ) -> None:
+        past.lose("PROJ", 5)
+        reserve = partial(past.write, reserved_item("PROJ", 5, 5))
+        free = partial(past.lose, "PROJ", 5)
+        attempts = RetryPolicy().attempts
+        past.before("transact_write_items", reserve, *[reserve, free] * attempts)
+        pauses: list[int] = []
+        past.on_pause = lambda: pauses.append(5)
+
+        ended = restore(past)
+
+        assert ended.status == Status.PROBLEM
+        assert "PROJ-5: others kept writing it: run this again" in ended.err
+        assert len(pauses) == attempts - 1
 
     def test_file_is_refused_when_it_is_changed_meanwhile(self, past: Stage) -> None:
         before = tables(past)
