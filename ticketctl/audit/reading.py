@@ -168,12 +168,10 @@ class AuditReading:
 
     def _doubt(self, unmatched: Sequence[KeyRecord]) -> None:
         """Keep the records whose tickets are still absent."""
-        ticket_ids = {(record.project_id, record.number) for record in unmatched}
-        there = self.reader.tickets(ticket_ids)
         self.doubts |= {
             record.key
-            for record in unmatched
-            if not explains(there.get((record.project_id, record.number)), record)
+            for record, item in self.reader.named(unmatched)
+            if not explains(item, record)
         }
         check_amount(len(self.doubts))
 

@@ -48,19 +48,15 @@ def _of_keys(reading: AuditReading) -> Iterator[Finding]:
     ]
     own = {ticket.key for ticket in tickets}
     records = _records(reading, reading.doubts | own)
-    ticket_ids = {
-        (record.project_id, record.number) for record in records.values() if record
-    }
-    named = reading.reader.tickets(ticket_ids)
+    known = [record for record in records.values() if record]
+    named = {record.key: item for record, item in reading.reader.named(known)}
     for ticket in tickets:
         if ticket.key in records:
-            record = records[ticket.key]
-            other = named.get((record.project_id, record.number)) if record else None
-            yield from ticket_problems(ticket, record, other)
+            record, item = records[ticket.key], named.get(ticket.key)
+            yield from ticket_problems(ticket, record, item)
     for key in reading.doubts - own:
         if record := records.get(key):
-            there = named.get((record.project_id, record.number))
-            yield from record_problems(record, there)
+            yield from record_problems(record, named.get(key))
 
 
 def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:

@@ -21,6 +21,7 @@ from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.item import Item, TicketId
+from ticketctl.ledger.record import KeyRecord
 
 RawItem = Mapping[str, Any]
 """An item in DynamoDB's types."""
@@ -143,6 +144,14 @@ class TableReader:
         keys = starmap(ticket_id, ticket_ids)
         items = map(ledger_item, self._items(self.tickets_table, keys))
         return {(item.project_id, item.number): item for item in items}
+
+    def named(
+        self, records: Sequence[KeyRecord]
+    ) -> Iterator[tuple[KeyRecord, Item | None]]:
+        """Read the items of the numbers that records name; yield both."""
+        numbers = [(record.project_id, record.number) for record in records]
+        items = self.tickets(dict.fromkeys(numbers))
+        return zip(records, map(items.get, numbers), strict=True)
 
     def records(
         self, keys: Iterable[RequestKey]

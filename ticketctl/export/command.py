@@ -129,11 +129,7 @@ class Export:
             yield from self.numbers.match(records)
 
     def _left(self, records: Sequence[KeyRecord]) -> Iterator[KeyRecord]:
-        there = self.reader.tickets(
-            {(record.project_id, record.number) for record in records}
-        )
-        for record in records:
-            item = there.get((record.project_id, record.number))
+        for record, item in self.reader.named(records):
             if not isinstance(item, Ticket) or differences(item, record):
                 yield record
 

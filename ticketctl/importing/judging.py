@@ -4,7 +4,6 @@ Whether an item may stand at a number is for the ledger's judge to say; an impor
 what it alone knows: that no worker gave the number.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -12,7 +11,6 @@ from typing import Any, Final
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
     ASSIGNED_AT,
-    ATTRIBUTES,
     CHAIN,
     EXTERNAL,
     IMPORTED_BY,
@@ -20,7 +18,6 @@ from ticket_numbering.contract.dynamodb_items import (
     SEED_ATTRIBUTES,
 )
 from ticket_numbering.contract.events import ticket_key
-from ticket_numbering.contract.messages import CreateTicket
 from ticketctl import PROGRAM
 from ticketctl.importing.lines import ExternalTicket
 from ticketctl.ledger.findings import Finding, FindingKind
@@ -34,8 +31,6 @@ MISSING: Final = "missing"
 UNRECORDED: Final = "there without a record of its key, whose time may be over"
 
 _RESTORE: Final = "ticketctl restore puts it back from an export"
-_ADDED: Final = ATTRIBUTES - CreateTicket.model_fields.keys()
-"""Attributes of a ticket that are not of its request."""
 
 
 @dataclass(frozen=True)
@@ -129,18 +124,11 @@ def comparison(ticket: ExternalTicket, there: Item) -> str:
     """Return how the item of that number differs; "" if it is the ticket."""
     if isinstance(there, Reserved):
         return f"a lost ticket has this number; {_RESTORE}"
-    is_own = there.idempotency_key == ticket.request.idempotency_key
-    wanted = dynamodb_items.ticket_item(ticket.request, ticket.assignment)
-    is_erased = isinstance(there, Ticket) and there.is_erased
-    if is_own and (is_erased or _asked_for(there.fields) == _asked_for(wanted)):
+    if not isinstance(there, Ticket) or there.key != ticket.request.key:
+        return "another ticket has this number"
+    if there.is_erased or there.fingerprint == ticket.request.fingerprint:
         return ""
-    if is_own:
-        return "the ticket of this number and idempotency_key says something else"
-    return "another ticket has this number"
-
-
-def _asked_for(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name not in _ADDED}
+    return "the ticket of this number and idempotency_key says something else"
 
 
 def _key_problem(finding: Finding, record: KeyRecord) -> str:
