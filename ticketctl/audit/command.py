@@ -8,7 +8,7 @@ from ticketctl.audit.audit import audit_checked
 from ticketctl.audit.heads import KeptHead, add_heads, last_heads, read_heads
 from ticketctl.audit.reading import AuditPlan
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.arguments import checked_projects

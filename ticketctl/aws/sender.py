@@ -14,9 +14,8 @@ from uuid import uuid4
 from ticket_numbering.contract.attributes import is_fifo
 from ticket_numbering.contract.field_types import is_project_id
 from ticketctl.aws.queues import MAX_ENTRIES, NO_GROUP
-from ticketctl.aws.rate_limiter import RateLimiter
 from ticketctl.aws.request_fields import Fields, json_fields
-from ticketctl.aws.retry import RetryPolicy
+from ticketctl.aws.retry import RateLimiter, RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import CloudError
 

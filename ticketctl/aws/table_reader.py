@@ -17,7 +17,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import ledger_item
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import InputError
 from ticketctl.ledger.item import Item, TicketId

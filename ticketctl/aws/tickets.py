@@ -13,7 +13,7 @@ from ticket_numbering.contract.dynamodb_items import ticket_id
 from ticket_numbering.contract.field_types import is_project_id
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.items import ledger_item
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import RawItem, TableReader
 from ticketctl.cli.errors import InputError, NotThereError

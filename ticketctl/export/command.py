@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ticket_numbering.contract.dynamodb_items import NUMBER, RECORD_ID
 from ticketctl.aws.items import json_values, key_record, ledger_item
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import SETTLING_SECONDS, RawItem, TableReader
 from ticketctl.cli.arguments import checked_projects
@@ -25,7 +25,7 @@ from ticketctl.cli.output import (
     print_note,
     spinner,
 )
-from ticketctl.files.exported import end_line, record_line
+from ticketctl.files.json_lines import end_line, record_line
 from ticketctl.files.whole_file import so_far, writing
 from ticketctl.ledger.agreement import differences
 from ticketctl.ledger.database import AuditDatabase, Read

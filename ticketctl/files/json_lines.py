@@ -1,19 +1,27 @@
-"""Reads files of JSON objects, one a line."""
+"""Reads files of JSON objects, one a line; and the lines of an export that differ."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from shlex import quote
+from typing import Any, Final
 
 from ticket_numbering.contract.errors import InvalidMessageError
 from ticket_numbering.contract.json_body import json_object
-from ticketctl.aws.request_fields import json_fields
+from ticketctl.aws.request_fields import Fields, json_fields
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import sanitized
-from ticketctl.files.lines import STANDARD_INPUT, Line, shown_name
-from ticketctl.files.texts import open_texts
+from ticketctl.files.lines import STANDARD_INPUT, Line, open_texts, shown_name
 
 SAVED = "tickets.jsonl"
+
+KIND: Final = "kind"
+RECORD: Final = "record"
+END: Final = "end"
+"""Of a line of an export that is no item, and has its content one level down.
+
+So no item is taken for one, even if another program gave it an attribute of that name.
+"""
 
 
 @contextmanager
@@ -96,3 +104,27 @@ def json_lines(texts: Iterable[str]) -> Iterator[Line]:
                 yield Line(number, json_object(text.removesuffix("\n")))
         except InvalidMessageError as error:
             yield Line(number, {}, str(error))
+
+
+def record_line(fields: Fields) -> dict[str, Any]:
+    """Return the line of a key's record."""
+    return {KIND: RECORD, RECORD: fields}
+
+
+def end_line(items: int, records: int | None, missing: int) -> dict[str, Any]:
+    """Return the last line, which shows that an export is whole.
+
+    Args:
+        items: The count of items.
+        records: The count of records; None if they were not read.
+        missing: The count of numbers that the table lacked.
+    """
+    counts = {"items": items, "records": records, "missing": missing}
+    return {KIND: END, END: counts}
+
+
+def kind_of(line: Mapping[str, Any]) -> str | None:
+    """Return the kind of a line that is no item; None of an item."""
+    kind = line.get(KIND)
+    is_other = kind in {RECORD, END} and line.keys() == {KIND, kind}
+    return str(kind) if is_other else None

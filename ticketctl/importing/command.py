@@ -8,7 +8,7 @@ from typing import Final
 
 from ticket_numbering.contract.limits import Limits
 from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.stack import Stack, StackAccess, caller_arn, limits_of, location_of
 from ticketctl.aws.tickets import last_number
 from ticketctl.cli.arguments import checked_project

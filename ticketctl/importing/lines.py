@@ -25,8 +25,8 @@ from ticketctl import PROGRAM
 from ticketctl.aws.request_fields import Fields, body_of
 from ticketctl.aws.tickets import parse_ticket_key
 from ticketctl.cli.errors import InputError
-from ticketctl.files.exported import kind_of
 from ticketctl.files.fitting import fitted
+from ticketctl.files.json_lines import kind_of
 from ticketctl.files.lines import NUMBERS, Line, Problems, quoted, shown_name, whole
 
 FIELDS: Final = {"key", "number", ASSIGNED_AT}

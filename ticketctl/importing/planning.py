@@ -6,7 +6,7 @@ from typing import Final
 
 from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT
 from ticketctl.aws.items import key_record
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import around_each, records_of
 from ticketctl.importing.judging import ALREADY, MISSING, UNRECORDED, Judge

@@ -17,8 +17,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticketctl.aws.aws_errors import Suppressed
 from ticketctl.aws.items import put_or_check
-from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.retry import RetryPolicy
+from ticketctl.aws.retry import RateLimiter, RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.tickets import get_ticket
 from ticketctl.cli.errors import BusyError, InputError

@@ -22,7 +22,7 @@ from ticketctl.local.connection_files import (
     write_shell_file,
 )
 from ticketctl.local.stack import LocalStack, local_stack
-from ticketctl.verify.report import print_run
+from ticketctl.verify.command import print_run
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, read_messages, sample_messages
 

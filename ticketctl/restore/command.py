@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ticket_numbering.contract.events import ticket_key
 from ticketctl.audit.heads import KeptHead, read_heads
 from ticketctl.aws.items import timestamp_now
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.stack import Stack, caller_arn, location_of
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.arguments import checked_projects

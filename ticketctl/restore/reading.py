@@ -19,10 +19,8 @@ from ticketctl.aws.items import key_record, ledger_item, serialized
 from ticketctl.aws.request_fields import Fields
 from ticketctl.aws.table_reader import TableReader
 from ticketctl.cli.errors import InputError
-from ticketctl.files.exported import END, KIND, RECORD, kind_of
-from ticketctl.files.json_lines import json_lines, objects
-from ticketctl.files.lines import STANDARD_INPUT, Line, Problems, shown_name
-from ticketctl.files.texts import open_texts
+from ticketctl.files.json_lines import END, KIND, RECORD, json_lines, kind_of, objects
+from ticketctl.files.lines import STANDARD_INPUT, Line, Problems, open_texts, shown_name
 from ticketctl.ledger.item import Item, Malformed, parse
 from ticketctl.ledger.record import KeyRecord, parse_record
 from ticketctl.restore.database import Database, Place, digest

@@ -11,7 +11,7 @@ from ticket_numbering.contract.errors import PoisonMessageError
 from ticket_numbering.contract.events import ticket_key
 from ticket_numbering.contract.messages import CreateTicket
 from ticketctl.aws.aws_errors import AWS_ERRORS, is_no_answer
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.sender import Request, Sender
 from ticketctl.aws.stack import StackAccess
 from ticketctl.cli.errors import Status

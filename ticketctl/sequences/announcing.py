@@ -11,8 +11,7 @@ from ticket_numbering.contract.events import TicketEvent, TicketNumberAssigned
 from ticket_numbering.contract.mark_events import TicketMarked
 from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.contract.values import PRIORITIES
-from ticketctl.aws.rate_limiter import RateLimiter
-from ticketctl.aws.retry import RetryPolicy
+from ticketctl.aws.retry import RateLimiter, RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.topic import events_at_a_time, publish
 from ticketctl.ledger.item import Ticket

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ticketctl.aws.aws_errors import AWS_ERRORS
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.stack import Stack, caller_arn, location_of
 from ticketctl.aws.tickets import find_ticket, last_number, parse_ticket_key
 from ticketctl.cli.arguments import checked_project

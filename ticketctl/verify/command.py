@@ -1,22 +1,37 @@
 """Sends a sample through a stack and judges the outcome, as its command asks."""
 
+import math
 import time
 from dataclasses import replace
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 
+from rich.text import Text
+
+from ticket_numbering.contract.attributes import ERROR_MESSAGE, ERROR_TYPE
+from ticketctl.audit.report import print_projects
+from ticketctl.aws.queues import RECEIVED_TOO_OFTEN
 from ticketctl.aws.stack import Stack, limits_of, location_of
 from ticketctl.cli.errors import InputError, Status
-from ticketctl.cli.output import counted, note_if_interrupted, print_json, print_note
+from ticketctl.cli.output import (
+    console,
+    counted,
+    note_if_interrupted,
+    print_json,
+    print_line,
+    print_note,
+    sanitized,
+)
 from ticketctl.cli.prompts import confirm
 from ticketctl.verify.outcome import Outcome
-from ticketctl.verify.report import print_run, print_times, run_json
 from ticketctl.verify.run import Run
 from ticketctl.verify.sample import Messages, sample_messages
 from ticketctl.watch.watching import temporary_queue
 
 _PROJECT_START: Final = "VERIFY-"
 """Of the projects that subscribers can leave out."""
+
+_BODY_WIDTH: Final = 60
 
 
 def verify(
@@ -63,3 +78,108 @@ def _verified(
         else:
             verdict = run.verdict()
     return run, verdict
+
+
+def print_run(run: Run, verdict: Outcome, *, is_sample: bool) -> None:
+    """Print bad messages, projects, the checks, and the verdict.
+
+    The bad ones of a sample were meant to be, unless something is wrong.
+    """
+    observed, is_clean = verdict.observed, verdict.is_clean
+    bad = run.dead_letters.keys() | observed.announcements.refusals.keys()
+    if bad:
+        _print_bad(run, verdict, is_meant=is_sample and is_clean)
+    print_projects([project.audit for project in observed.projects])
+    for problem in (*verdict.missing, *verdict.wrong):
+        print_line(sanitized(problem), "red")
+    if is_clean:
+        what = "numbers 1 to n, one a key, announced as stored; bad messages answered"
+        print_line(f"checked: {what}", "dim")
+    announced = observed.announcements.numbers.keys()
+    numbered = [message for message in run.sent if message.key in announced]
+    print_line(
+        f"Verdict: {'clean' if is_clean else 'NOT CLEAN'}, "
+        f"{sum(message.message_id not in bad for message in numbered)} of "
+        f"{counted(len(run.sent), 'message')} got a number "
+        f"({counted(len(observed.announcements.ticket_keys), 'number')}, "
+        f"{run.replays} announced again)",
+        "bold green" if is_clean else "bold red",
+    )
+
+
+def print_times(run: Run) -> None:
+    """Print how long the numbers took; an emulator's times say nothing of AWS."""
+    if times := _times(run):
+        shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items())
+        console().print(f"from sent to announced: {shown}")
+
+
+def run_json(run: Run, verdict: Outcome) -> dict[str, Any]:
+    """Return the result for scripts."""
+    observed = verdict.observed
+    return {
+        "clean": verdict.is_clean,
+        "missing": [*verdict.missing],
+        "wrong": [*verdict.wrong],
+        "sent": len(run.sent),
+        "announced": len(observed.announcements.ticket_keys),
+        "announced_again": run.replays,
+        "seconds_to_announced": _times(run),
+        "dead_letters": [
+            {
+                "error_type": dead_letter.attributes.get(ERROR_TYPE),
+                "reason": dead_letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN),
+            }
+            for dead_letter in run.dead_letters.values()
+        ],
+        "refusals": [
+            {
+                "error_type": refused.error_type,
+                "field": refused.field,
+                "reason": refused.reason,
+            }
+            for refusals in observed.announcements.refusals.values()
+            for refused in refusals
+        ],
+        "tickets_left_behind": {
+            project.audit.project_id: len(project.tickets)
+            for project in observed.projects
+        },
+    }
+
+
+def _times(run: Run) -> dict[str, float]:
+    """Return percentiles, by nearest rank, of the seconds until the announcement."""
+    ordered = sorted(run.seconds)
+    return {
+        f"p{percent}": round(ordered[math.ceil(len(ordered) * percent / 100) - 1], 3)
+        for percent in (50, 99)
+        if ordered
+    }
+
+
+def _print_bad(run: Run, verdict: Outcome, *, is_meant: bool) -> None:
+    """Print why each bad message got no number; if that was meant, a row is enough."""
+    letters, refusals = run.dead_letters, verdict.observed.announcements.refusals
+    print_line(
+        f"bad messages{', sent on purpose' * is_meant}: {len(refusals)} refused, "
+        f"{counted(len(letters), 'dead letter')}, "
+        f"{len(letters.keys() & refusals.keys())} of them both"
+    )
+    for message in run.sent:
+        refused = refusals.get(message.message_id, ())
+        reason = ", ".join(
+            f"{refusal.error_type}: {refusal.field}" for refusal in refused
+        )
+        outcome = "refused"
+        if letter := letters.get(message.message_id):
+            outcome = "both" if reason else "dead letter"
+            reason = letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN)
+            if not is_meant:
+                reason = f"{letter.attributes.get(ERROR_TYPE, 'no reason')}: {reason}"
+        if reason:
+            style = "yellow" if is_meant else "bold red"
+            line = Text.assemble((f"{outcome:<11}", style), f"  {sanitized(reason)}")
+            print_line(line)
+            if not is_meant:
+                print_line(f"{'':<12} {sanitized(message.body, _BODY_WIDTH)}", "dim")

@@ -20,7 +20,7 @@ from tests.support.seed_items import block_items, ticket_item
 from tests.support.stage import Stage, without_sleep
 from ticket_numbering.contract.envelope import Envelope
 from ticketctl.aws.items import serialized
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.table_reader import SETTLING_SECONDS
 from ticketctl.aws.tickets import around_each
 from ticketctl.aws.topic import publish

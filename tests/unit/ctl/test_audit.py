@@ -38,7 +38,7 @@ from ticketctl import PROGRAM
 from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_checked, audit_tables
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import utc

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ticketctl.aws.items import plain
 from ticketctl.aws.request_fields import body_of
 from ticketctl.cli.errors import InputError, Status
 from ticketctl.convert.columns import Columns, mapped
-from ticketctl.convert.convert import Changes, Conversion, Rules, open_rows
+from ticketctl.convert.command import Changes, Choices, Conversion, open_rows
 from ticketctl.convert.rows import rows_of
 from ticketctl.convert.times import time_of, zone_of
 from ticketctl.files.fitting import fitted
@@ -40,8 +41,10 @@ def rows(
         return [*lines]
 
 
-def converted(*lines: dict[str, Any], **rules: Any) -> tuple[list[Any], Conversion]:
-    conversion = Conversion(Rules(**rules), Problems("my.csv"))
+def converted(
+    *lines: dict[str, Any], zone: tzinfo | None = None, **choices: Any
+) -> tuple[list[Any], Conversion]:
+    conversion = Conversion(Choices(**choices), zone, Problems("my.csv"))
     numbered = (Line(number, fields) for number, fields in enumerate(lines, 1))
     return [*conversion.lines(numbered)], conversion
 
@@ -290,7 +293,7 @@ def test_changes_of_rows_in_a_row_are_one_run_when_rows_have_several_lines(
     path.write_text('title,labels\n"a\nb"\n"c\nd"\ne,x\nf\n')
 
     with open_rows(str(path), Columns(), None, changes) as lines:
-        [*Conversion(Rules(), Problems("my.csv"), changes).lines(lines)]
+        [*Conversion(Choices(), None, Problems("my.csv"), changes).lines(lines)]
 
     [note] = changes.notes()
     assert note.endswith(": 3 tickets, on lines 2-4, 7")

@@ -18,8 +18,7 @@ from tests.support.stage import Stage, cancelled, line
 from ticket_numbering.contract.dynamodb_items import key_item
 from ticketctl.aws.items import serialized
 from ticketctl.cli.errors import BusyError, InputError, Status
-from ticketctl.files.exported import END, KIND, RECORD
-from ticketctl.files.json_lines import json_lines
+from ticketctl.files.json_lines import END, KIND, RECORD, json_lines
 from ticketctl.files.lines import Problems
 from ticketctl.importing.lines import Defaults, ExternalTicket, check_lines
 

@@ -23,7 +23,7 @@ from tests.support.ctl_process import canned_stack
 from tests.support.fakes import Clock
 from tests.support.stage import Stage, cancelled, without_sleep
 from ticket_numbering.contract.messages import CreateTicket
-from ticketctl.aws.rate_limiter import RateLimiter
+from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.sender import MAX_ATTEMPTS, Request, Sender, send
 from ticketctl.aws.stack import Stack
 from ticketctl.cli.errors import CloudError, InputError, Status

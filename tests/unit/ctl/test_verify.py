@@ -29,9 +29,9 @@ from ticketctl.aws.announcements import REFUSED as REFUSED_TYPE
 from ticketctl.aws.announcements import VOIDED, Announcement
 from ticketctl.aws.queues import RECEIVED_TOO_OFTEN, Received
 from ticketctl.ledger.findings import Finding, FindingKind
+from ticketctl.verify.command import print_run, run_json
 from ticketctl.verify.observed import Announcements, Observed, Project, Sent
 from ticketctl.verify.outcome import check_outcomes
-from ticketctl.verify.report import print_run, run_json
 from ticketctl.verify.run import Run, take_own
 
 GAP = Finding(FindingKind.GAP, "A", (1, 1))
