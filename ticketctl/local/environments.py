@@ -183,3 +183,6 @@ if __name__ == "__main__":
                 print(f"export {name}={shlex.quote(value)}")  # noqa: T201 - a shell reads it.
     except ToolError as error:
         sys.exit(str(error))
+    except OSError as error:
+        hint = "can the checkout be written?"
+        sys.exit(f"{error.filename}: {error.strerror}; {hint}")

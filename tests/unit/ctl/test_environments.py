@@ -1,11 +1,14 @@
 """The settings and the failures of what installs packages."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from tests.support.paths import ROOT
 from ticketctl.cli.errors import ToolError
 from ticketctl.local.artifact import build_artifact
 from ticketctl.local.emulator import running_emulator
@@ -112,6 +115,28 @@ class TestReason:
         self, output: str, expected: str
     ) -> None:
         assert reason(output) == expected
+
+    def test_failure_is_one_line_when_the_checkout_cannot_be_written(
+        self, tmp_path: Path
+    ) -> None:
+        for name in ("__init__", "cli/__init__", "cli/errors", "local/environments"):
+            copy = tmp_path / "ticketctl" / f"{name}.py"
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes((ROOT / "ticketctl" / f"{name}.py").read_bytes())
+        build = tmp_path / ".build"
+        build.touch()  # For root can write everywhere.
+        program = sys.executable, "-m", "ticketctl.local.environments"
+
+        ended = subprocess.run(  # noqa: S603 - our own program.
+            [*program, ".venv", "packages.txt"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+
+        assert ended.returncode == 1
+        assert ended.stderr == f"{build}: File exists; can the checkout be written?\n"
 
     def test_set_up_step_is_named_when_an_interpreter_is_missing(
         self, tmp_path: Path

@@ -304,6 +304,8 @@ class TestAnnouncedAtLeastOnce:
         sent = announced.message_attributes
         assert {name: sent[name]["StringValue"] for name in trace} == trace
         assert sent["priority"]["StringValue"] == "urgent"
+        # With raw delivery to SQS, SNS discards an announcement that has more.
+        assert len(sent) <= 10
 
     def test_committed_numbers_are_announced_when_a_later_block_meets_a_bug(
         self, system: System
