@@ -1,1 +1,1 @@
-"""Files that people give, and files that a command writes."""
+"""Reads and writes the files of commands."""

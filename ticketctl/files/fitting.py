@@ -1,4 +1,4 @@
-"""Makes the texts of another system fit the bounds of a create-ticket message."""
+"""Changes texts of another system to fit the bounds of a create-ticket message."""
 
 import re
 from typing import Any, Final
@@ -13,17 +13,17 @@ from ticketctl.aws.request_fields import Fields, body_of
 
 _BOUNDS: Final = CreateTicket.model_json_schema()["properties"]
 _ROOM: Final = {name: "x" * _BOUNDS[name]["maxLength"] for name in RequestKey._fields}
-"""The longest project and key, which may be added to a request that has none."""
+"""The longest project and key, because a request without them may get them."""
 _BREAK: Final = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
 _REPLACEMENT: Final = "\ufffd"
 
 
 def fitted(fields: Fields) -> Fields:
-    """Return the fields with texts that fit; ids, numbers and names stay as they are.
+    """Return the fields with texts that fit; ids, numbers and names are unchanged.
 
-    A character that is not allowed becomes U+FFFD, and a line break or tab in a text of
-    one line a blank; texts and lists are cut, and the description by its bytes, too.
-    A title that is missing or blank is U+FFFD.
+    A forbidden character becomes U+FFFD, and a line break or tab in a one-line text a
+    blank; texts and lists are cut, and the description also by its bytes. A missing or
+    blank title becomes U+FFFD.
     """
     changed = {
         name: _fitted(value, _BOUNDS.get(name, {}))
@@ -54,6 +54,6 @@ def _fitted_text(text: str, bounds: dict[str, Any]) -> str:
     if bounds["not"] == NOT_ONE_LINE:
         text = _BREAK.sub(" ", text)
     text = text[: bounds["maxLength"]]
-    for refused in (bounds["not"]["pattern"], FORBIDDEN_CHARACTERS):
-        text = re.sub(refused, _REPLACEMENT, text)
+    for forbidden in (bounds["not"]["pattern"], FORBIDDEN_CHARACTERS):
+        text = re.sub(forbidden, _REPLACEMENT, text)
     return text

@@ -26,25 +26,25 @@ So no item is taken for one, even if another program gave it an attribute of tha
 
 @contextmanager
 def open_lines(path: str, taker: str = "") -> Iterator[Iterator[Line]]:
-    """Open a file, or standard input, and give its lines as they are read.
+    """Open a file, or standard input, and yield its lines as they are read.
 
     Args:
         path: The file.
-        taker: The call of a command for such lines, which `ticketctl convert` makes.
+        taker: The command that reads the lines which `ticketctl convert` makes.
 
     Raises:
-        InputError: It cannot be read, or holds no JSON object a line; its lines raise
-            it if they are not UTF-8.
+        InputError: The file cannot be read, or has no JSON object a line; its lines
+            raise it if they are not UTF-8.
     """
     with open_texts(path) as texts:
         yield json_lines(objects(path, texts, taker))
 
 
 def objects(path: str, texts: Iterator[str], taker: str = "") -> Iterator[str]:
-    """Return the lines; refuse a file that is no JSON object a line by how it begins.
+    """Return the lines; reject a file whose start is no JSON object a line.
 
     Raises:
-        InputError: It is one.
+        InputError: The file is of another kind.
     """
     begin: list[str] = []
     for text in texts:
@@ -63,13 +63,13 @@ def _named(path: str) -> str:
 
 
 def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | None:
-    """Return why a file is no JSON object a line, and what makes it one."""
+    """Return the problem of a file that is no JSON object a line, and the remedy."""
     if first and not first.startswith(("{", "[")):
         convert = f"ticketctl convert {file or '-'} --save {SAVED}"
         remedy = f"; if it is CSV: {convert}, then {taker} {SAVED}"
         return f"not lines of JSON{remedy if taker else ''}"
     if first.endswith(",") and json_fields(first[:-1]):
-        return f"a comma ends its lines, which this mends: sed 's/,$//' {file}".rstrip()
+        return f"its lines end with a comma; remove it: sed 's/,$//' {file}".rstrip()
     fields = json_fields(first)
     if fields.keys() == {"Item"}:
         return (
@@ -77,7 +77,7 @@ def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | No
             "ticketctl export --tickets-table makes lines"
         )
     is_part = first == "{" or (first.startswith("{") and first.endswith(","))
-    # In a file of many lines, a list is a member of a ticket.
+    # In a file of many lines a list belongs to a ticket.
     lists = [
         name
         for name, value in fields.items()
@@ -89,7 +89,7 @@ def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | No
     command = f"jq -c {sanitized(wanted)} {file}".strip()
     is_within = is_part or len(lists) > 1
     within = " (for a list within an object '.NAME[]')" if is_within else ""
-    return f"not a JSON object a line, as this makes it: {command}{within}"
+    return f"not one JSON object a line; convert it: {command}{within}"
 
 
 def _is_object(value: object) -> bool:
@@ -97,7 +97,7 @@ def _is_object(value: object) -> bool:
 
 
 def json_lines(texts: Iterable[str]) -> Iterator[Line]:
-    """Read a JSON object a line; blank lines ask for nothing."""
+    """Read one JSON object a line; skip blank lines."""
     for number, text in enumerate(texts, 1):
         try:
             if text.strip():
@@ -112,7 +112,7 @@ def record_line(fields: Fields) -> dict[str, Any]:
 
 
 def end_line(items: int, records: int | None, missing: int) -> dict[str, Any]:
-    """Return the last line, which shows that an export is whole.
+    """Return the last line, which shows that an export is complete.
 
     Args:
         items: The count of items.
@@ -124,7 +124,7 @@ def end_line(items: int, records: int | None, missing: int) -> dict[str, Any]:
 
 
 def kind_of(line: Mapping[str, Any]) -> str | None:
-    """Return the kind of a line that is no item; None of an item."""
+    """Return the kind of a line; None for an item."""
     kind = line.get(KIND)
     is_other = kind in {RECORD, END} and line.keys() == {KIND, kind}
     return str(kind) if is_other else None

@@ -18,13 +18,13 @@ from ticketctl.cli.output import print_note, sanitized
 STANDARD_INPUT: Final = "-"
 
 NUMBERS: Final = {"max_number", "number"}
-"""Fields that hold a whole number, which a file may have as a text."""
+"""The fields of whole numbers, which a file may have as texts."""
 
 _WHOLE: Final = re.compile(rf"0*([0-9]{{1,{len(str(MAX_NUMBER))}}})(?:\.0)?")
 _NAME_WIDTH: Final = 64
 
 MOST_PROBLEMS: Final = 20
-"""Bad lines that are named; the others are counted, so that a screen shows all."""
+"""The invalid lines that are printed; the others are counted."""
 
 _UTF_16_MARKS: Final = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _FIRST_BYTES: Final = {
@@ -40,14 +40,14 @@ class Line:
     """The fields of a line, or the reason why it cannot be read."""
 
     number: int
-    """The first is 1; of a CSV row of several lines, the first one's."""
+    """The line's number from 1; for a CSV row of several lines that of the first."""
     fields: Fields
     problem: str | None = None
 
 
 @dataclass
 class Problems:
-    """Prints the first problems of a file's lines, and counts all."""
+    """Prints the first problems of a file's lines, and counts all of them."""
 
     file: str
     number: int = 0
@@ -59,10 +59,10 @@ class Problems:
             print_note(f"{shown_name(self.file)}:{line}: {sanitized(why)}")
 
     def end(self, consequence: str = "") -> None:
-        """Print how many were not named, and the consequence, if there is one.
+        """Print the count of the other problems; end with the consequence, if any.
 
         Raises:
-            InputError: There is one, and the file has a problem.
+            InputError: The file has a problem with a consequence.
         """
         if self.number > MOST_PROBLEMS:
             print_note(f"and {self.number - MOST_PROBLEMS} more")
@@ -82,9 +82,9 @@ def quoted(value: Any) -> str:
 
 
 def whole(value: Any) -> Any:
-    """Return the number of a text of digits, also of `007` and `12.0`; else the value.
+    """Convert a text of digits, also `007` or `12.0`, to a number; else return it.
 
-    Spreadsheets write a column of numbers with an empty cell as 12.0.
+    Spreadsheets write 12.0 in a column of numbers with an empty cell.
     """
     match = _WHOLE.fullmatch(value) if isinstance(value, str) else None
     return int(match[1]) if match else value
@@ -92,12 +92,12 @@ def whole(value: Any) -> Any:
 
 @contextmanager
 def open_texts(path: str, encoding: str | None = None) -> Iterator[Iterator[str]]:
-    """Open a file, or standard input, and give its lines as they are read.
+    """Open a file, or standard input, and yield its lines as they are read.
 
     The default encoding is UTF-8, with or without a mark.
 
     Raises:
-        InputError: It cannot be read, or is another kind of file; its lines raise it
+        InputError: The file cannot be read, or is of another kind; its lines raise it
             if they have another encoding.
     """
     with ExitStack() as opened:
@@ -144,15 +144,15 @@ def _texts(path: str, content: Iterable[str], encoding: str | None) -> Iterator[
 
 
 def _problem_of(first: str) -> str | None:
-    """Return what the first line shows to be wrong with all."""
+    """Return the problem of the whole file, by its first line."""
     if "\0" in first:
         return (
             f"looks like UTF-16 without a mark; {_converted('utf-16-le', ', or -be')}"
         )
     if "\r" in first and not first.endswith("\n"):
-        return "its lines end with CR alone, which this mends: tr '\\r' '\\n'"
+        return "its lines end with CR alone; convert them: tr '\\r' '\\n'"
     if _IN_COLOUR.search(first):
-        return "in colours, which a terminal shows; write it without, as jq -M does"
+        return "it has the colours of a terminal; write it without, like jq -M"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Files that are there whole, or not at all."""
+"""Writes files that are complete or absent."""
 
 import os
 import tempfile
@@ -13,10 +13,10 @@ from ticketctl.cli.output import json_line, print_json_line
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Yield a new file that gets its name at the end, if the block comes to its end.
+    """Yield a new file that gets its name at the end of a successful block.
 
-    It is written beside its place, with rights for its owner alone, because it may hold
-    whole requests, and is on the disk before it has the name.
+    It is written in the same folder, readable only by its owner because it may have
+    whole requests, and is synced before it gets the name.
 
     Raises:
         InputError: The name is taken, or the file cannot be written.
@@ -29,7 +29,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(descriptor)
-            _reject_taken(path)  # Another command may have been quicker.
+            _reject_taken(path)  # Another command may have been faster.
             Path(name).rename(path)
         finally:
             with suppress(FileNotFoundError):
@@ -40,10 +40,10 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing(save: Path | None) -> Iterator[Callable[[Any], object]]:
-    """Yield what writes a line of JSON: to a whole file, or to the output.
+    """Yield a function that writes a line of JSON, to a whole file or the output.
 
     Raises:
-        InputError: As of `whole_file`.
+        InputError: See `whole_file`.
     """
     if save is None:
         yield print_json_line
@@ -53,7 +53,7 @@ def writing(save: Path | None) -> Iterator[Callable[[Any], object]]:
 
 
 def so_far(save: Path | None, printed: str) -> str:
-    """Return how far the output came, which else looks like the whole."""
+    """Return a note about an interrupted output, which else looks complete."""
     return f"NOT WHOLE: {f'{save} is not written' if save else printed}"
 
 

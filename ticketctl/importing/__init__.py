@@ -1,1 +1,1 @@
-"""Imports: tickets of other systems, which come with their numbers."""
+"""Imports tickets of other systems with their numbers."""

@@ -1,4 +1,4 @@
-"""Imports a file of tickets, as its command asks."""
+"""The work of the import command: plans, confirms and writes a file of tickets."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ from ticketctl.importing.planning import PlannedTicket, judge_all
 from ticketctl.importing.writing import REFUSED, WRITTEN, Import
 
 _SMALL_STEP: Final = 100
-"""Other systems skip numbers, too: of deleted tickets."""
+"""The usual size of gaps in other systems, left by deleted tickets."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Choices:
     """The options of an import."""
 
     project: str | None = None
-    """Of tickets that name none."""
+    """The project of tickets without one."""
     dry_run: bool = False
     verify: bool = False
     rate: int | None = None
@@ -47,7 +47,7 @@ class Choices:
 def import_file(
     find_stack: Callable[[], Stack], program: str, file: str, choices: Choices
 ) -> Status:
-    """Import a file; or print the plan, or what the tables lack, and write nothing."""
+    """Import a file; or only print the plan, or the differences from the tables."""
     if choices.project is not None:
         checked_project(choices.project)
     defaults = Defaults(timestamp_now(), choices.project, program)
@@ -81,10 +81,10 @@ def _line(planned: PlannedTicket) -> int:
 
 
 def reject_beyond(limits: Limits, judged: Sequence[PlannedTicket], file: str) -> None:
-    """Refuse a file with new tickets whose requests the stack does not allow.
+    """Reject a file with new tickets beyond the stack's limits.
 
     Raises:
-        InputError: There is one.
+        InputError: A new ticket exceeds a limit.
     """
     problems = Problems(file)
     for ticket in (planned.ticket for planned in judged if planned.is_due):
@@ -94,7 +94,7 @@ def reject_beyond(limits: Limits, judged: Sequence[PlannedTicket], file: str) ->
 
 
 def verify_all(judged: Sequence[PlannedTicket]) -> bool:
-    """Print the lines that are missing or different; return whether none is."""
+    """Print missing and different lines; return whether there are none."""
     is_right = True
     for planned in sorted(judged, key=_line):
         problem = planned.result if planned.is_due or planned.is_refused else ""
@@ -120,7 +120,7 @@ def plan(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[str]
             f"the last number is {last or 'none yet'}, the next {then}"
         )
     for project, lines in projects.items():
-        # A slip may have made a number, and the sequence stays there.
+        # The number may be a typo, and the sequence could not go back.
         steps = ((after - before, after) for before, after in pairwise(sorted(lines)))
         step, number = max(steps, default=(0, 0))
         if step > max(len(lines), _SMALL_STEP):
@@ -136,7 +136,7 @@ def plan(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[str]
 
 
 def warnings(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[str]:
-    """Warn of a next ticket behind the file's highest."""
+    """Warn that the next ticket follows the file's highest number."""
     if any(
         last_number(stack, project) <= max(lines)
         for project, lines in by_project(tickets).items()
@@ -148,7 +148,7 @@ def warnings(stack: StackAccess, tickets: Sequence[ExternalTicket]) -> Iterator[
 
 
 def counts_of(judged: Sequence[PlannedTicket]) -> list[str]:
-    """Count the lines by what an import does about them, a line for each project."""
+    """Return the counts of lines by their results, as a line for each project."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for planned in judged:
         result = REFUSED if planned.is_refused else planned.result
@@ -162,7 +162,7 @@ def counts_of(judged: Sequence[PlannedTicket]) -> list[str]:
 
 
 def summary(counts: Counter[str], total: int, refused: int) -> str:
-    """Return the results of an import in a line."""
+    """Return the results of an import as one line."""
     there = total - counts[WRITTEN] - refused
     return (
         f"imported {counts[WRITTEN]:,}, there already {there:,}, refused {refused:,}; "
@@ -171,7 +171,7 @@ def summary(counts: Counter[str], total: int, refused: int) -> str:
 
 
 def print_refused(judged: Sequence[PlannedTicket], file: str) -> int:
-    """Print the first lines that an import leaves out, and return their count."""
+    """Print the first refused lines, and return the count of all."""
     refused = Problems(file)
     for planned in sorted(judged, key=_line):
         if planned.is_refused:
@@ -183,7 +183,7 @@ def print_refused(judged: Sequence[PlannedTicket], file: str) -> int:
 
 
 def left_out(judged: Sequence[PlannedTicket]) -> Iterator[str]:
-    """Yield lines about what stays as it is, although the file may say otherwise."""
+    """Yield lines about differences that an import does not change."""
     there = [planned for planned in judged if not planned.is_refused]
     if over := sum(planned.result == UNRECORDED for planned in there):
         yield f"without a record: {counted(over, 'key')}, whose time may be over"
@@ -192,7 +192,7 @@ def left_out(judged: Sequence[PlannedTicket]) -> Iterator[str]:
 
 
 def _listed(tickets: Sequence[ExternalTicket]) -> str:
-    """Count tickets, and name their lines, those in a row by their ends."""
+    """Return the count of tickets and the ranges of their lines."""
     lines = sorted(ticket.line for ticket in tickets)
     rows = groupby(enumerate(lines), key=lambda placed: placed[1] - placed[0])
     ends = [(row[0][1], row[-1][1]) for row in ([*placed] for _, placed in rows)]

@@ -1,7 +1,7 @@
 """Judges a ticket of another system by the tables: there already, missing, or refused.
 
-Whether an item may stand at a number is for the ledger's judge to say; an import adds
-what it alone knows: that no worker gave the number.
+The ledger's judge decides whether an item may have a number; an import adds that no
+worker assigned the number.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ _RESTORE: Final = "ticketctl restore puts it back from an export"
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges the lines of a file for one system, and makes their items."""
+    """Judges the lines of a file, and makes their items."""
 
     caller: str
     """The ARN of the caller."""
@@ -50,14 +50,14 @@ class Judge:
         *,
         is_seeded: bool,
     ) -> str:
-        """Return `ALREADY`, `UNRECORDED`, `MISSING`, or why the ticket is refused.
+        """Return `ALREADY`, `UNRECORDED`, `MISSING`, or the reason of a refusal.
 
         Args:
             ticket: The ticket.
             around: The items around its number.
             record: The record of its key.
-            is_seeded: Whether all seeds around it are finished, as an import does
-                first.
+            is_seeded: Whether all seeds around it are finished, as after the start of
+                an import.
         """
         if isinstance(record, MalformedRecord):
             return f"its idempotency_key is taken: {record}; see: {self.program} audit"
@@ -86,10 +86,9 @@ class Judge:
     def items(
         self, ticket: ExternalTicket, there: Item | None, record: KeyRecord | None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the ticket as the worker writes it, with its origin and the caller.
+        """Return the ticket's item, with origin and caller, and the record of its key.
 
-        And the record of its key, whose time begins now. An earlier import may have
-        recorded the date.
+        The record's retention begins now. An earlier import may have recorded the date.
         """
         assigned = ticket.assignment
         if record and isinstance(date := record.fields.get(ASSIGNED_AT), str):
@@ -105,10 +104,10 @@ class Judge:
         return item | kept | {ORIGIN: EXTERNAL, IMPORTED_BY: self.caller}, recorded
 
     def _recorded(self, ticket: ExternalTicket, record: KeyRecord | None) -> str:
-        """Judge a ticket that is there by the record of its key."""
+        """Judge an existing ticket by the record of its key."""
         if record and record.number == ticket.number:
             return ALREADY
-        if self.retention_days:  # Its time may be over, and the key used again.
+        if self.retention_days:  # It may have expired, and the key been used again.
             return UNRECORDED
         if record:
             return _of_another(record)
@@ -116,12 +115,12 @@ class Judge:
 
 
 def gives_way(there: Item) -> bool:
-    """Return whether a ticket can take an item's place: a lost one's hash stays."""
+    """Return whether a ticket can replace an item; a lost ticket's hash must stay."""
     return isinstance(there, Reserved) and there.kind is not ItemKind.LOST
 
 
 def comparison(ticket: ExternalTicket, there: Item) -> str:
-    """Return how the item of that number differs; "" if it is the ticket."""
+    """Return the difference of the item with that number; "" if it is the ticket."""
     if isinstance(there, Reserved):
         return f"a lost ticket has this number; {_RESTORE}"
     if not isinstance(there, Ticket) or there.key != ticket.request.key:
@@ -132,7 +131,7 @@ def comparison(ticket: ExternalTicket, there: Item) -> str:
 
 
 def _key_problem(finding: Finding, record: KeyRecord) -> str:
-    """Return why a key is not the ticket's, by the finding that it would bring."""
+    """Return the problem of a ticket's key, by the finding that would result."""
     if finding.kind in {FindingKind.MISMATCH, FindingKind.DUPLICATE}:
         return _of_another(record)
     if record.is_erased:

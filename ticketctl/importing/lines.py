@@ -1,4 +1,4 @@
-"""Reads tickets of other systems, which have their numbers already, one a line."""
+"""Reads tickets of other systems, with their numbers, one a line."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ from ticketctl.files.json_lines import kind_of
 from ticketctl.files.lines import NUMBERS, Line, Problems, quoted, shown_name, whole
 
 FIELDS: Final = {"key", "number", ASSIGNED_AT}
-"""Beside those of a create-ticket message."""
+"""The fields of a line that a create-ticket message does not have."""
 
 _OF_A_TABLE: Final = (
     ATTRIBUTES
@@ -39,23 +39,23 @@ _OF_A_TABLE: Final = (
         *(NUMBER, ASSIGNED_AT, ORIGIN, STATUS),
     }
 )
-"""Attributes that no other system has by chance."""
+"""The attributes that only an export of this system has."""
 
 NOTHING: Final = "; nothing was imported"
 
 
 @dataclass(frozen=True)
 class ExternalTicket:
-    """A ticket of another system, as its line has it."""
+    """A ticket of another system, read from a line."""
 
     line: int
     number: int
     request: CreateTicket
     """The equal create-ticket message."""
     assigned_at: str
-    """When it got its number, by its line, or else now."""
+    """The date in its line, or else now."""
     is_dated: bool
-    """Whether its line says when."""
+    """Whether its line has a date."""
 
     @property
     def project_id(self) -> str:
@@ -69,18 +69,18 @@ class ExternalTicket:
 
     @property
     def assignment(self) -> Assignment:
-        """The number that its key keeps; no hash, for it was never chained."""
+        """The assignment for the record of its key; without a hash."""
         return Assignment(self.number, self.request.fingerprint, self.assigned_at)
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """Values for tickets without them."""
+    """The values for tickets without their own."""
 
     now: str
     project: str | None = None
     program: str = PROGRAM
-    """For messages with a command."""
+    """The program, for messages with a command."""
 
 
 def read_tickets(
@@ -89,7 +89,7 @@ def read_tickets(
     """Return the tickets of a file.
 
     Raises:
-        InputError: A line is wrong, or of an export, or there is none.
+        InputError: A line is invalid or of an export, or the file is empty.
     """
     problems = Problems(file)
     tickets = [*check_lines(lines, defaults, problems)]
@@ -102,7 +102,7 @@ def read_tickets(
 def check_lines(
     lines: Iterable[Line], defaults: Defaults, problems: Problems
 ) -> Iterator[ExternalTicket]:
-    """Yield the good lines, and add the bad ones to the problems.
+    """Yield the valid lines, and add the invalid ones to the problems.
 
     Raises:
         InputError: A line is of an export.
@@ -137,7 +137,7 @@ def check_lines(
 def by_project(
     tickets: Iterable[ExternalTicket],
 ) -> dict[str, dict[int, ExternalTicket]]:
-    """Return the tickets by project, in the order of their names, and by number."""
+    """Return the tickets by project, in alphabetical order, and by number."""
     projects: dict[str, dict[int, ExternalTicket]] = defaultdict(dict)
     for ticket in tickets:
         projects[ticket.project_id][ticket.number] = ticket
@@ -145,7 +145,7 @@ def by_project(
 
 
 def _is_exported(fields: Fields) -> bool:
-    """Return whether a table had the item, and not another system."""
+    """Return whether the line is from an export of this system."""
     is_item = not _OF_A_TABLE.isdisjoint(fields) or fields.get(ORIGIN) == EXTERNAL
     return is_item or kind_of(fields) is not None
 
@@ -162,7 +162,7 @@ def _ticket(line: Line, defaults: Defaults) -> ExternalTicket:
         assigned_at = _time(fields.pop(ASSIGNED_AT))
     if project_id is not None:
         fields["project_id"] = project_id
-    # Visible also where the project is not as it must be.
+    # Printable even if the project is invalid.
     key = f"import:{project_id}-{number}".encode("ascii", "replace").decode()
     fields.setdefault("idempotency_key", key)
     return ExternalTicket(line.number, number, _request(fields), assigned_at, is_dated)
@@ -181,7 +181,7 @@ def _request(fields: Fields) -> CreateTicket:
 
 
 def _time(value: Any) -> str:
-    """Return a time of ISO 8601, with its offset, as the worker writes it."""
+    """Convert a time of ISO 8601, with its offset, to the worker's form."""
     try:
         moment = datetime.fromisoformat(value.upper())
         if moment.tzinfo:
@@ -195,7 +195,7 @@ def _time(value: Any) -> str:
 
 
 def _placed(fields: Fields) -> Fields:
-    """Return the fields with project and number in place of the ticket key."""
+    """Replace a ticket key by project and number."""
     known = FIELDS | CreateTicket.model_fields.keys()
     placed = {
         name: whole(value) if name in NUMBERS else value
@@ -214,7 +214,7 @@ def _placed(fields: Fields) -> Fields:
 
 
 def _number(given: Any) -> int:
-    """Return a whole number; JSON is read with floats, exact up to far more."""
+    """Return a whole number; JSON's floats are exact beyond the maximum."""
     if given is None:
         raise InvalidMessageError("number: is missing")
     is_number = isinstance(given, int | float) and not isinstance(given, bool)

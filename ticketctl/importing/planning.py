@@ -21,19 +21,19 @@ _AT_A_TIME: Final = 100
 
 @dataclass(frozen=True)
 class PlannedTicket:
-    """A line, what an import would do about it, and the ground of that."""
+    """A line with its planned result, and the reasons."""
 
     ticket: ExternalTicket
     result: str
-    """`ALREADY`, `UNRECORDED`, `MISSING`, or why it is refused."""
+    """`ALREADY`, `UNRECORDED`, `MISSING`, or the reason of a refusal."""
     place: Item | None = None
-    """The item that gives way to it."""
+    """The item that it replaces."""
     record: KeyRecord | None = None
     """The record of its key, from an earlier import."""
     unfinished: int = 0
-    """The external number above it up to which a seed is to be finished first."""
+    """The external number above it up to which a seed must first be finished."""
     has_other_time: bool = False
-    """Whether the item there has another time than the line tells."""
+    """Whether the existing item has another time than the line."""
 
     @property
     def is_due(self) -> bool:
@@ -42,7 +42,7 @@ class PlannedTicket:
 
     @property
     def is_refused(self) -> bool:
-        """Whether an import leaves it out."""
+        """Whether an import refuses it."""
         return self.result not in {MISSING, ALREADY, UNRECORDED}
 
 
@@ -54,14 +54,14 @@ def judge_all(
     *,
     is_seeded: bool = False,
 ) -> Iterator[PlannedTicket]:
-    """Yield the verdicts on the tickets, each project's lowest number first.
+    """Yield the planned results, each project's lowest number first.
 
     Args:
         stack: The stack with the tables.
         judge: The judge.
         tickets: The tickets of a file.
         limiter: The limiter of the reads.
-        is_seeded: Whether their projects are seeded, as an import does first.
+        is_seeded: Whether their projects are seeded, as after the start of an import.
     """
     for project_id, lines in by_project(tickets).items():
         ordered = [ticket for _, ticket in sorted(lines.items())]
@@ -69,7 +69,7 @@ def judge_all(
             some = ordered[start : start + _AT_A_TIME]
             numbers, page = [ticket.number for ticket in some], len(some) + 1
             arounds = [*around_each(stack, project_id, numbers, page, limiter)]
-            # Read afterwards: a ticket that is there has its record by then.
+            # Read after the tickets: by then an existing ticket has its record.
             records = records_of(
                 stack, [ticket.request.key for ticket in some], limiter
             )
@@ -83,7 +83,7 @@ def judge_all(
 def _judged(
     ticket: ExternalTicket, around: Neighbours, record: Record | None, result: str
 ) -> PlannedTicket:
-    """Return a verdict, with the items only of a ticket to be written."""
+    """Return a planned result, with items only for a ticket to write."""
     there, following = around.there, around.there or around.above
     if result != MISSING:
         date = there.fields.get(ASSIGNED_AT) if there else None

@@ -1,4 +1,4 @@
-"""Writes tickets of another system, each with its key's record."""
+"""Writes tickets of another system, each with the record of its key."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ from ticketctl.sequences.seeding import Seed, Seeded
 
 _IN_FLIGHT: Final = 8
 _AT_A_TIME: Final = 64
-"""Tickets after which Ctrl-C takes effect, at the latest."""
+"""The most tickets that are written between Ctrl-C and the end."""
 
 _UNFINISHED: Final = "not all is imported; run it again, and it goes on"
 
@@ -40,7 +40,7 @@ REFUSED: Final = "refused"
 
 _OF_ITEM: Final = ("project_id", STATUS, CHAIN)
 _OF_RECORD: Final = (RECORD_ID, FINGERPRINT)
-"""The attributes that must be as they were read: what may become another item."""
+"""The attributes of a record that must be unchanged since its read."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,9 @@ class Import:
     limiter: RateLimiter | None = None
 
     def run(self, judged: Sequence[PlannedTicket], file: str) -> Counter[str]:
-        """Seed the projects, write missing tickets, and return the results.
+        """Seed the projects, write missing tickets, and return the counts of results.
 
-        A line that the plan has as missing is `WRITTEN`, there by now, or `REFUSED`,
-        and then printed.
+        A missing line becomes `WRITTEN`, exists by now, or is `REFUSED` and printed.
         """
         counts: Counter[str] = Counter()
         refused = Problems(file)
@@ -74,7 +73,7 @@ class Import:
         return counts
 
     def _seed_all(self, judged: Sequence[PlannedTicket]) -> Mapping[str, str]:
-        """Seed the projects; return why some are left out."""
+        """Seed the projects; return the reasons of those left out."""
         busy: dict[str, str] = {}
         for project, end in sorted(ends(judged)):
             try:
@@ -109,7 +108,7 @@ class Import:
     def seed(self, project: str, number: int) -> Seeded | None:
         """Seed up to a number, or finish the seed that ends with it.
 
-        Nothing is to be done if the sequence is past it: no worker takes it any more.
+        Nothing is done if the sequence is past the number, for no worker can take it.
         """
         there = get_ticket(self.stack, project, number)
         if there and not explains_below(there.kind):
@@ -121,9 +120,9 @@ class Import:
             return None
 
     def write(self, judged: PlannedTicket) -> str:
-        """Write a ticket as it was judged; return `WRITTEN`, or its state.
+        """Write a planned ticket; return `WRITTEN`, or its state.
 
-        Where the ground of the verdict is another one by now, it is judged again.
+        If its items have changed since the plan, it is judged again.
 
         Raises:
             BusyError: Others kept writing it.
@@ -142,7 +141,7 @@ class Import:
         return self.retry.until(attempt, f"{ticket.ticket_key}: others kept writing it")
 
     def _put(self, judged: PlannedTicket) -> bool:
-        """Put a ticket and the record of its key, if both are as they were read."""
+        """Put a ticket and the record of its key, if both are unchanged."""
         outputs, ticket = self.stack.outputs, judged.ticket
         place, recorded = judged.place, judged.record
         item, record = self.judge.items(ticket, place, recorded)
@@ -169,7 +168,7 @@ class Import:
 
 
 def ends(judged: Sequence[PlannedTicket]) -> set[tuple[str, int]]:
-    """Return the numbers up to which projects are to be seeded."""
+    """Return the numbers up to which projects must be seeded."""
     highest: dict[str, int] = {}
     for planned in judged:
         project, number = planned.ticket.project_id, planned.ticket.number

@@ -1,4 +1,4 @@
-"""A ticket and the record of its key agree in the fields that both have."""
+"""Compares a ticket and the record of its key in their shared fields."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -17,9 +17,9 @@ from ticketctl.ledger.record import KeyRecord
 
 
 class Shared(NamedTuple):
-    """The fields that a ticket and its key's record share, but for the number.
+    """The fields that a ticket and the record of its key share, except the number.
 
-    Another program may have written anything there.
+    Another program may have written any value.
     """
 
     idempotency_key: Any
@@ -29,7 +29,7 @@ class Shared(NamedTuple):
 
 
 def of_ticket(ticket: Ticket) -> Shared:
-    """Return the fields that the record of a ticket's key must have."""
+    """Return the shared fields of a ticket."""
     fields = ticket.fields
     return Shared(
         ticket.idempotency_key,
@@ -40,7 +40,7 @@ def of_ticket(ticket: Ticket) -> Shared:
 
 
 def of_record(record: KeyRecord) -> Shared:
-    """Return the fields of a record."""
+    """Return the shared fields of a record."""
     fields = record.fields
     return Shared(
         record.idempotency_key,
@@ -51,7 +51,7 @@ def of_record(record: KeyRecord) -> Shared:
 
 
 def expiry_of(ticket: Ticket, retention_days: int) -> datetime | None:
-    """Return when the record of a ticket's key may expire; None if nothing says it."""
+    """Return the earliest expiry of a ticket's key record; None if it is unknown."""
     if not retention_days:
         return None
     try:
@@ -63,15 +63,15 @@ def expiry_of(ticket: Ticket, retention_days: int) -> datetime | None:
 
 
 def differences(ticket: Ticket, record: KeyRecord) -> list[str]:
-    """Return the names of the fields in which they differ."""
+    """Return the names of the shared fields that differ."""
     pairs = zip(Shared._fields, of_ticket(ticket), of_record(record), strict=True)
     return [name for name, own, recorded in pairs if own != recorded]
 
 
 def explains(item: Item | None, record: KeyRecord) -> bool:
-    """Return whether an item of the record's number is the ticket of its key.
+    """Return whether the item of a record's number is its ticket, or a lost one.
 
-    Or stands for it: the chain says that the ticket of this record was lost.
+    A reserved item with the record's chain stands for the lost ticket.
     """
     match item:
         case Ticket():
@@ -85,12 +85,12 @@ def explains(item: Item | None, record: KeyRecord) -> bool:
 def ticket_problems(
     ticket: Ticket, record: KeyRecord | None, named: Item | None
 ) -> Iterator[Finding]:
-    """Yield the finding about a ticket and the record of its key, which agree else.
+    """Yield the finding about a ticket and the record of its key, unless they agree.
 
     Args:
         ticket: The ticket.
-        record: The record of its key, if there is one.
-        named: The item of the number that the record names.
+        record: The record of its key, if it exists.
+        named: The item of the record's number.
     """
     project_id, number, key = ticket.project_id, ticket.number, ticket.idempotency_key
     if record is None:
@@ -105,7 +105,7 @@ def ticket_problems(
 
 
 def record_problems(record: KeyRecord, there: Item | None) -> Iterator[Finding]:
-    """Yield the finding about a record that the item of its number does not explain.
+    """Yield the finding about a record, unless the item of its number explains it.
 
     A malformed item is a finding by itself.
     """
@@ -128,7 +128,7 @@ def record_problems(record: KeyRecord, there: Item | None) -> Iterator[Finding]:
 def _difference(ticket: Ticket, record: KeyRecord) -> Iterator[Finding]:
     """Yield the finding if a ticket differs from the record of its key.
 
-    A fingerprint alone may agree for a release that knows more.
+    If only the fingerprint differs, a later release may be able to verify it.
     """
     if not (differing := differences(ticket, record)):
         return

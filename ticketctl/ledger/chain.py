@@ -22,20 +22,20 @@ from ticketctl.ledger.item import Ticket
 ERASED_TITLE: Final = "erased"
 
 _TEXT: Final = CONTENT_DEFAULTS.keys() - {"project_id", "idempotency_key"} | {SALT}
-"""The attributes that a ticket loses when it is erased, but for two."""
+"""The attributes of a ticket's text; an erasure removes all but two of them."""
 
 KEPT: Final = ATTRIBUTES - _TEXT | {"title", "priority"}
-"""The attributes that an erased ticket keeps; all others go, known or not."""
+"""The attributes that an erased ticket keeps; it loses all others, known or not."""
 
 _EXPLAINED: Final[Mapping[str | None, AbstractSet[str]]] = {
     VOIDED: COVERED | MARKED[VOIDED],
     ERASED: COVERED | MARKED[VOIDED] | MARKED[ERASED] | {COMMITMENT},
 }
-"""The attributes that a chained ticket has with its status; no other brings any."""
+"""The attributes that each status adds to a chained ticket."""
 
 
 def chain_problem(ticket: Ticket, before: str) -> FindingKind | None:
-    """Return why a ticket's hash is not that of its content and the hash before it."""
+    """Return the problem of a ticket's hash; None if content and chain fit."""
     covered = covered_before(ticket, own_commitment(ticket), before)
     if covered is not None:
         return None if covered == before else FindingKind.RESTARTED
@@ -46,12 +46,12 @@ def chain_problem(ticket: Ticket, before: str) -> FindingKind | None:
 
 
 def covered_before(ticket: Ticket, commitment: str | None, before: str) -> str | None:
-    """Return the hash before a ticket that its own hash covers; None if it covers none.
+    """Return the previous hash that a ticket's hash covers; None if none fits.
 
     Args:
         ticket: The ticket.
         commitment: The commitment to its text; None if it has none.
-        before: The hash of the number before it; a segment starts with "".
+        before: The hash of the number before it; "" at the start of a segment.
     """
     key, assigned_at = ticket.idempotency_key, text_of(ticket, ASSIGNED_AT)
     if key and commitment and assigned_at:
@@ -70,7 +70,7 @@ def covered_before(ticket: Ticket, commitment: str | None, before: str) -> str |
 
 
 def own_commitment(ticket: Ticket) -> str | None:
-    """Return the commitment to a ticket's text, as it stands; None if it has none."""
+    """Return the commitment to a ticket's stored text; None if it has none."""
     if ticket.is_erased:
         return text_of(ticket, COMMITMENT)
     return commitment_to(ticket, ticket.fingerprint)
@@ -83,17 +83,17 @@ def commitment_to(ticket: Ticket, fingerprint: str | None) -> str | None:
 
 
 def has_unknown_attributes(ticket: Ticket) -> bool:
-    """Return whether the text may have a field that this release does not know."""
+    """Return whether the ticket has an attribute that this release does not know."""
     return not ticket.fields.keys() <= ATTRIBUTES
 
 
 def is_uncovered(ticket: Ticket) -> bool:
-    """Return whether it says more than its hash covers, and its status explains."""
+    """Return whether it has attributes that neither hash nor status accounts for."""
     return not ticket.fields.keys() <= _EXPLAINED.get(ticket.status, COVERED)
 
 
 def of_erased(ticket: Ticket) -> Iterator[FindingKind]:
-    """Yield the problem of an erased ticket that has more than it keeps."""
+    """Yield the problem of an erased ticket that still has text."""
     left = ticket.fields.keys() - KEPT
     if ticket.fields.get("title") != ERASED_TITLE or left & _TEXT:
         yield FindingKind.ERASED_WITH_TEXT

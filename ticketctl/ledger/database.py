@@ -1,4 +1,4 @@
-"""The numbers that an audit has read, in a database: memory does not grow with them."""
+"""The items that an audit has read, in a database, so that memory does not grow."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,26 +17,26 @@ CREATE TABLE items (
     project_id TEXT,
     number INTEGER,
     kind TEXT,
-    digest BLOB,      -- Of the fields that its key's record has, too.
+    digest BLOB,      -- The digest of the fields that its key's record has, too.
     is_judged INT,    -- The chain judges its text, and the record need not confirm it.
     is_matched INT,   -- Its key's record agrees, or may be absent.
     is_chained INT,   -- It has a hash.
     is_voided INT,
     is_imported INT,
     is_reserved INT,
-    seed_end INT,     -- Of a guard alone.
+    seed_end INT,     -- Only for a guard.
     PRIMARY KEY (project_id, number)
 ) WITHOUT ROWID;
 """
 
-# Nothing is ever rolled back, and no other process reads it. The pages in memory, 8 MB,
-# do not grow with the table: records come in no order, and each changes a row.
+# Nothing is rolled back, and no other process reads the file. The cache is fixed at
+# 8 MB, although records come unordered, and each changes a row.
 _SETTINGS: Final = "PRAGMA journal_mode = OFF; PRAGMA cache_size = -8000;"
 
 _ADD: Final = "REPLACE INTO items VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-# The number before the first is 0, or the last that was not read: a sequence that
-# starts at 2 lacks one.
+# The number before the first is 0, or the last that was not read: so a sequence that
+# starts at 2 lacks a number.
 _HOLES: Final = """
 SELECT before + 1, number - 1, kind_before, kind FROM (
     SELECT number, kind, lag(number, 1, ?) OVER upwards AS before,
@@ -86,22 +86,22 @@ _HAS_HOLES: Final = "SELECT count(*) < max(number) - ? FROM items WHERE project_
 
 
 class Read(NamedTuple):
-    """An item that was read."""
+    """A read item."""
 
     item: Item
     is_expired: bool = False
     """Whether the record of its key may have expired."""
     is_judged: bool = False
-    """Whether the chain's check judges its text."""
+    """Whether the check of the chain judges its text."""
 
 
 class AuditDatabase:
-    """A database of its own, which SQLite removes with the process."""
+    """A temporary database, which SQLite removes with the process."""
 
     def __init__(self, starts: Mapping[str, int]) -> None:
-        """Take the numbers up to which nothing is read, by project."""
+        """Open the database; `starts` has the last unread number of each project."""
         self._starts = starts
-        # The empty name: a temporary file, and in memory as long as it is small.
+        # An empty name means a temporary file, in memory as long as it is small.
         self._database = sqlite3.connect("", isolation_level=None)
         self._database.executescript(f"{_SETTINGS}{_TABLE}BEGIN")
 
@@ -112,11 +112,11 @@ class AuditDatabase:
         self._database.close()
 
     def add(self, page: Iterable[Read]) -> None:
-        """Add items, or replace those of an earlier read."""
+        """Add items; replace those of an earlier read."""
         self._database.executemany(_ADD, map(_row, page))
 
     def match(self, records: Sequence[KeyRecord]) -> list[KeyRecord]:
-        """Match records with their tickets; return those that do not agree."""
+        """Match records with their tickets; return the records that differ."""
         unmatched = records
         for is_judged in (False, True):
             if unmatched:
@@ -126,7 +126,7 @@ class AuditDatabase:
     def _match(
         self, records: Sequence[KeyRecord], *, is_judged: bool
     ) -> list[KeyRecord]:
-        """Match records with tickets whose text the chain judges, or with others."""
+        """Match records with tickets whose text the chain does or does not judge."""
         rows = [
             (
                 *(record.project_id, record.number),
@@ -135,7 +135,7 @@ class AuditDatabase:
             for record in records
         ]
         matched = self._database.executemany(_MATCH, rows).rowcount
-        if matched == len(rows):  # As on nearly all pages.
+        if matched == len(rows):  # The usual case.
             return []
         return [
             record
@@ -144,7 +144,7 @@ class AuditDatabase:
         ]
 
     def unmatched(self) -> Iterator[TicketId]:
-        """Yield the tickets without a record of their keys."""
+        """Yield the tickets without a matching record of their keys."""
         unmatched = "SELECT project_id, number FROM items WHERE NOT is_matched"
         yield from self._database.execute(unmatched)
 
@@ -152,7 +152,7 @@ class AuditDatabase:
         """Yield each missing range, and its kind; None if its neighbours explain it."""
         of_project = self._starts.get(project_id, 0), project_id
         [(has_holes,)] = self._database.execute(_HAS_HOLES, of_project)
-        if not has_holes:  # As in most projects; the window takes its time.
+        if not has_holes:  # The usual case; the window query is slow.
             return
         rows = self._database.execute(_HOLES, of_project)
         for first, last, below, above in rows:
@@ -160,17 +160,17 @@ class AuditDatabase:
             yield (first, last), hole(kind, ItemKind(above))
 
     def guards(self, project_id: str) -> list[Range]:
-        """Return the guards of seeds, with the numbers of their ends."""
+        """Return the guards of seeds, each with the number of its end."""
         query = "SELECT number, seed_end FROM items WHERE seed_end AND project_id = ?"
         return self._rows(query, project_id)
 
     def counts(self, project_id: str) -> Sequence[int]:
-        """Return counts of a project; see the first fields of its audit."""
+        """Return counts of a project: the first fields of its audit."""
         [counts] = self._rows(_COUNTS, project_id)
         return tuple(counts)
 
     def unchained(self, project_id: str) -> list[Range]:
-        """Return the first and the last number of each segment without a chain."""
+        """Return the first and the last number of each segment without hashes."""
         is_any = "SELECT 1 FROM items WHERE NOT is_chained AND project_id = ? LIMIT 1"
         return (
             self._rows(_UNCHAINED, project_id) if self._rows(is_any, project_id) else []
@@ -182,7 +182,7 @@ class AuditDatabase:
         return [number for (number,) in self._rows(query, project_id)]
 
     def ends(self, project_id: str) -> list[int]:
-        """Return the last ticket of each segment of the chain, or of a part of one."""
+        """Return the last ticket of each segment of the chain, or part of a segment."""
         return [number for (number,) in self._rows(_ENDS, project_id)]
 
     def _rows(self, query: str, project_id: str) -> list[Any]:
@@ -190,9 +190,9 @@ class AuditDatabase:
 
 
 def _row(read: Read) -> tuple[object, ...]:
-    """Return the row of an item; no key is expected if it is no ticket.
+    """Return the row of an item; an item that is no ticket needs no key record.
 
-    SQLite takes its time for a bool or an enumeration.
+    Values are integers and texts, because SQLite converts other types slowly.
     """
     item = read.item
     digest = b""

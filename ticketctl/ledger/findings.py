@@ -12,7 +12,7 @@ Range = tuple[int, int]
 
 
 class FindingKind(StrEnum):
-    """Kinds of findings, as JSON names them."""
+    """The kinds of findings; their values are the words in JSON."""
 
     GAP = "gap"
     UNFINISHED_SEED = "unfinished-seed"
@@ -97,8 +97,8 @@ _LINES: Final[Mapping[FindingKind, str]] = {
         "program, wrote something that it does not know; use the newest ticketctl"
     ),
     FindingKind.HEAD: (
-        "{numbers}: {detail}, against the head that was kept: what the head covers "
-        "was written again, changed or cut off"
+        "{numbers}: {detail}, contrary to the saved head: the tickets that it covers "
+        "were rewritten, changed or cut off"
     ),
     FindingKind.MALFORMED: (
         "{key}: the item is not as the system writes it; find out who else writes to "
@@ -112,7 +112,7 @@ _GUARD: Final = (
     "take the numbers before it; run the seed again before they do: {program} seed "
     "{seed}"
 )
-"""The line of an unfinished seed that has its guard, and not its end."""
+"""The line of an unfinished seed that has a guard and no end."""
 
 RANGES: Final = {
     *(
@@ -128,7 +128,7 @@ RANGES: Final = {
         FindingKind.NOT_VERIFIABLE,
     ),
 }
-"""The kinds whose numbers are the first and the last of a range."""
+"""The kinds whose numbers are the ends of a range."""
 
 
 @dataclass(frozen=True)
@@ -138,17 +138,17 @@ class Finding:
     kind: FindingKind
     project_id: str
     numbers: tuple[int, ...] = ()
-    """The tickets' numbers; the first and the last of a range."""
+    """The numbers of the tickets, or the first and the last of a range."""
     idempotency_key: str = ""
     recorded: int | None = None
-    """The other number that the key's record has, or the seed of a guard."""
+    """The other number in the key's record, or the end of a guard's seed."""
     item: str = ""
     """The name of a malformed item."""
     detail: str = ""
     """The differing fields."""
 
     def line(self, program: str) -> str:
-        """Return the finding and its remedy, which may be a command of the program."""
+        """Return the finding and its remedy in one line."""
         is_guard = (
             self.kind is FindingKind.UNFINISHED_SEED and self.recorded is not None
         )
@@ -174,6 +174,6 @@ class Finding:
 
 
 def shown_range(project_id: str, ends: Iterable[int]) -> str:
-    """Return a range of numbers: `PROJ-3 to PROJ-5`, or one alone."""
+    """Return a range as text: `PROJ-3 to PROJ-5`, or a single key."""
     first, last = (f"{project_id}-{number}" for number in ends)
     return first if first == last else f"{first} to {last}"

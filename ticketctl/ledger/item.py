@@ -1,4 +1,4 @@
-"""The items of the tickets' table, each parsed once into its kind.
+"""The items of the Tickets table, each parsed once into its kind.
 
 `docs/operations.md` has the kinds as a table, which is generated from these.
 """
@@ -35,13 +35,13 @@ from ticket_numbering.contract.messages import (
 from ticketctl.ledger import HIGHEST
 
 MARKS: Final = {VOIDED: "void", ERASED: "erase"}
-"""The statuses that a ticket gets by commands, and these."""
+"""The statuses that commands set, with the name of each command."""
 
 _OF_A_TICKET: Final = {
     *(CreateTicket.model_fields.keys() - {"project_id"}),
     *(SALT, ASSIGNED_AT),
 }
-"""Attributes that a reserved item never has: the chain does not cover them there."""
+"""The attributes that a reserved item never has, because no hash covers them."""
 
 
 TicketId = tuple[str, int]
@@ -49,7 +49,7 @@ TicketId = tuple[str, int]
 
 
 class ItemKind(StrEnum):
-    """The kinds of items. A seed decides otherwise at its guard and at its end."""
+    """The kinds of items; a seed's guard and end are kinds of their own."""
 
     NUMBERED = "numbered"
     VOIDED = "voided"
@@ -81,7 +81,7 @@ MEANINGS: Final[Mapping[ItemKind, str]] = {
     ItemKind.LOST: "`status` = `reserved`, with the `chain` of a lost ticket",
     ItemKind.MALFORMED: "an item of another program",
 }
-"""What an item of each kind is, for the page."""
+"""The description of each kind, for the reference page."""
 
 _RESERVED_IN: Final = (ItemKind.RESERVED, ItemKind.GUARD, ItemKind.END)
 _IMPORTED_IN: Final = (
@@ -91,15 +91,15 @@ _IMPORTED_IN: Final = (
 
 @dataclass(frozen=True)
 class _Item:
-    """What all items have."""
+    """The attributes of all items."""
 
     project_id: str
     number: int
     fields: Mapping[str, Any]
-    """Every attribute, as Python values; numbers are `Decimal`, or those of JSON."""
+    """All attributes as Python values; numbers are `Decimal`, or those of JSON."""
     kind: ItemKind
     chain: str
-    """Its hash; "" if that is missing or malformed."""
+    """The hash; "" if it is missing or malformed."""
 
     @property
     def ticket_key(self) -> str:
@@ -108,20 +108,20 @@ class _Item:
 
     @property
     def status(self) -> str | None:
-        """`reserved`, `voided`, `erased`, what another program wrote, or None."""
+        """`reserved`, `voided`, `erased`, another program's value, or None."""
         status = self.fields.get(STATUS)
         return status if isinstance(status, str) else None
 
     @property
     def head(self) -> Head:
-        """The item as the ticket after it depends on it."""
+        """The item's head, on which the next ticket depends."""
         date = self.fields.get(ASSIGNED_AT)
         is_followed = ORIGIN not in self.fields and isinstance(date, str)
         return Head(self.number, date if is_followed else None, self.chain)
 
     @property
     def seed_end(self) -> int:
-        """The last number of the seed that took the number; 0 without a seed."""
+        """The last number of the item's seed; 0 without a seed."""
         return _seed_end(self.fields)
 
     @property
@@ -152,19 +152,19 @@ class Ticket(_Item):
 
     @property
     def is_erased(self) -> bool:
-        """Whether it lost its text, numbered here or imported."""
+        """Whether its text was erased."""
         return bool(self.fields.get(STATUS) == ERASED)
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of its text; "" if its text is malformed."""
+        """The fingerprint of its text; "" if the text is malformed."""
         try:
             return stored_fingerprint(self.fields)
         except TypeError:
             return ""
 
     def having(self, fields: Mapping[str, Any]) -> "Ticket":
-        """Return it with other attributes, as a command is to write it."""
+        """Return a copy with these attributes, for a command to write."""
         kind, chain = (
             _kind_of_ticket(fields, self.number),
             valid_chain(fields.get(CHAIN)),
@@ -174,12 +174,12 @@ class Ticket(_Item):
 
 @dataclass(frozen=True)
 class Reserved(_Item):
-    """A number without a ticket: another system's, or that of a lost one."""
+    """A number without a ticket: external, or that of a lost ticket."""
 
 
 @dataclass(frozen=True)
 class Malformed(_Item):
-    """An item that another program must have written."""
+    """A malformed item, which another program wrote."""
 
     @property
     def has_number(self) -> bool:
@@ -191,10 +191,10 @@ Item = Ticket | Reserved | Malformed
 
 
 def parse(fields: Mapping[str, Any]) -> Item:
-    """Return the item of these attributes: an item of the table, or an exported line.
+    """Parse an item of the table, or an exported line.
 
     Args:
-        fields: Every attribute, with `project_id` and a number.
+        fields: All attributes, with `project_id` and a number.
     """
     project_id, number = fields["project_id"], int(fields[NUMBER])
     chain = valid_chain(fields.get(CHAIN))
@@ -210,11 +210,11 @@ def parse(fields: Mapping[str, Any]) -> Item:
 
 
 def is_request_key(project_id: Any, idempotency_key: Any) -> bool:
-    """Tell whether a request can have this key; others may be too long to look up."""
+    """Tell whether a request can have this key; other keys may be too long to read."""
     return _is_project_id(project_id) and is_idempotency_key(idempotency_key)
 
 
-_is_project_id = lru_cache(is_project_id)  # A table has many items of a project.
+_is_project_id = lru_cache(is_project_id)  # A table has many items of each project.
 
 
 def has_number(number: int, fields: Mapping[str, Any]) -> bool:
@@ -241,7 +241,7 @@ def _kind_of_reserved(fields: Mapping[str, Any], number: int, chain: str) -> Ite
 
 
 def _place_in_seed(fields: Mapping[str, Any], number: int) -> int:
-    """Return 0 for a number without a seed, 1 for its guard, 2 for its end."""
+    """Return 0 for a number without a seed, 1 for a guard, 2 for an end."""
     end = _seed_end(fields)
     return 0 if end < number else 1 if end > number else 2
 

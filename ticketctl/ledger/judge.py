@@ -1,7 +1,7 @@
-"""The judge: items of a project in ascending order in, findings out. It reads nothing.
+"""Judges items of a project, in ascending order, and returns findings, without I/O.
 
-The audit judges the tables; a command that writes an item judges the tables with it in
-its place, and writes it only if that brings no new finding.
+The audit judges the tables. A command that writes an item judges the tables with the
+item in its place, and writes it only if no new finding results.
 """
 
 from collections import defaultdict
@@ -21,27 +21,27 @@ from ticketctl.ledger.sequence import SequenceCheck, guards_a_seed, hole
 
 @dataclass(frozen=True)
 class Window:
-    """Items of a project, and all that the rules ask about them."""
+    """Items of a project, and the other input of the rules."""
 
     project_id: str
     items: Sequence[Item]
     """In ascending order."""
     below: Item | None = None
-    """The item below the first one: it is known, and no finding is about it alone."""
+    """The item below the first one; no finding is about this item alone."""
     last: int = 0
     """The project's highest number, if it is not among the items."""
     records: Mapping[RequestKey, KeyRecord | None] = field(default_factory=dict)
-    """The records of the tickets' keys, and those that name the items' numbers.
+    """The records of the tickets' keys, and others with the items' numbers.
 
-    None is one that is missing; a key that is not here is not judged.
+    None means a missing record; a key without an entry is not judged.
     """
     others: Mapping[int, Item] = field(default_factory=dict)
-    """Other items that the records name, by their numbers."""
+    """Other items with the records' numbers, by number."""
     expired: AbstractSet[int] = frozenset()
-    """Numbers of tickets whose keys may be used again, or have no record any more."""
+    """The numbers of tickets whose key records may have expired."""
 
     def having(self, item: Item, record: KeyRecord | None = None) -> "Window":
-        """Return it with an item in its place, and with the record of its key."""
+        """Return a copy with an item in its place, and with the record of its key."""
         others = [other for other in self.items if other.number != item.number]
         items = sorted([*others, item], key=attrgetter("number"))
         records = dict(self.records)
@@ -50,7 +50,7 @@ class Window:
         return replace(self, items=items, records=records)
 
     def item(self, number: int) -> Item | None:
-        """Return the item of a number, as far as it is known."""
+        """Return the item of a number, if it is known."""
         known = [self.below, *self.items] if self.below else self.items
         there = (item for item in known if item.number == number)
         return next(there, self.others.get(number))
@@ -82,7 +82,7 @@ def judge(window: Window) -> list[Finding]:
 
 
 def new_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
-    """Return the findings that name a number that none of their kind named before."""
+    """Return the findings with a number that no finding of their kind had before."""
     known: dict[FindingKind, list[Range]] = defaultdict(list)
     items = set[str]()
     for finding in before:
@@ -97,7 +97,7 @@ def new_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[Fi
 
 
 def ranges_of(finding: Finding) -> list[Range]:
-    """Return the numbers that a finding names, as ranges."""
+    """Return the numbers of a finding as ranges."""
     if finding.kind in RANGES:
         first, last = finding.numbers
         return [(first, last)]
@@ -105,20 +105,20 @@ def ranges_of(finding: Finding) -> list[Range]:
 
 
 def malformed(item: Malformed) -> Finding:
-    """Return the finding about a malformed item of the tickets' table."""
+    """Return the finding about a malformed item of the Tickets table."""
     name = f"the ticket {item.project_id}, {item.fields['number']}"
     return Finding(FindingKind.MALFORMED, item.project_id, item=name)
 
 
 def unfinished(project_id: str, guard: Range, last: int) -> Iterator[Finding]:
-    """Yield the finding about the guard of a seed whose end is not there.
+    """Yield the finding about the guard of a seed whose end is missing.
 
-    The end is the first to be reserved; without it a worker takes the numbers between.
-    One below the last number is in a gap, or has an item.
+    The end is reserved first; without it a worker takes the numbers between. An end
+    below the last number is in a gap, or has an item.
 
     Args:
         project_id: The project.
-        guard: The guard's number, and that of the end.
+        guard: The numbers of guard and end.
         last: The project's highest number.
     """
     number, end = guard
@@ -133,7 +133,7 @@ def _of_item(window: Window, item: Item, *, is_judged: bool) -> Iterator[Finding
     Args:
         window: The items around it.
         item: The item.
-        is_judged: Whether the chain judges its text, and not the record, too.
+        is_judged: Whether the chain judges its text, so that the record need not.
     """
     if isinstance(item, Malformed):
         yield malformed(item)
@@ -151,7 +151,7 @@ def _of_item(window: Window, item: Item, *, is_judged: bool) -> Iterator[Finding
 
 
 def _of_other_records(window: Window) -> Iterator[Finding]:
-    """Yield the findings about records of keys that no ticket here has."""
+    """Yield the findings about records of keys that no ticket of the window has."""
     own = {item.key for item in window.items if isinstance(item, Ticket)}
     for key, record in window.records.items():
         if record and key not in own:
@@ -159,7 +159,7 @@ def _of_other_records(window: Window) -> Iterator[Finding]:
 
 
 def _is_within(ends: Range, known: Iterable[Range]) -> bool:
-    """Return whether ranges together have every number of one."""
+    """Return whether the union of known ranges has every number of a range."""
     first, last = ends
     for low, high in sorted(known):
         if low <= first <= high:

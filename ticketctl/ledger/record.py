@@ -1,4 +1,4 @@
-"""The items of the idempotency keys' table, each parsed once."""
+"""The items of the IdempotencyKeys table, each parsed once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ class KeyRecord:
     idempotency_key: str
     number: int
     fields: Mapping[str, Any]
-    """Every attribute, as Python values; numbers are `Decimal`."""
+    """All attributes as Python values; numbers are `Decimal`."""
 
     @property
     def record_id(self) -> str:
-        """Its key in the table."""
+        """The table key of the record."""
         return str(self.fields[RECORD_ID])
 
     @property
     def key(self) -> RequestKey:
-        """The key that it records."""
+        """The recorded key of a request."""
         return RequestKey(self.project_id, self.idempotency_key)
 
     @property
@@ -50,16 +50,16 @@ class KeyRecord:
 
     @property
     def is_erased(self) -> bool:
-        """Whether its ticket lost its text."""
+        """Whether the text of its ticket was erased."""
         return self.fingerprint == ERASED_FINGERPRINT
 
     @property
     def is_later(self) -> bool:
-        """Whether a later release wrote it, which may know more of a text."""
+        """Whether a later release wrote it, whose fingerprint may cover more fields."""
         return not self.fingerprint.startswith(_KNOWN)
 
     def erased(self) -> dict[str, Any]:
-        """Return its attributes without the fingerprint of the text."""
+        """Return the attributes with the fingerprint erased."""
         return {**self.fields, FINGERPRINT: ERASED_FINGERPRINT}
 
 
@@ -71,7 +71,7 @@ class MalformedRecord:
 
     @property
     def project_id(self) -> str:
-        """The project of its key; "" without one."""
+        """The project of the key; "" without one."""
         return key_of_id(self.record_id).project_id
 
     def __str__(self) -> str:
@@ -85,11 +85,11 @@ Record = KeyRecord | MalformedRecord
 def parse_record(
     fields: Mapping[str, Any], assignment: Assignment | DamagedKeyRecordError
 ) -> Record:
-    """Return a record of the table, or of an exported line.
+    """Parse a record of the table, or of an exported line.
 
     Args:
-        fields: Every attribute, as Python values.
-        assignment: The assignment that the worker reads there, if it does.
+        fields: All attributes as Python values.
+        assignment: The assignment that the worker parses, or its error.
     """
     record_id = str(fields[RECORD_ID])
     key = key_of_id(record_id)

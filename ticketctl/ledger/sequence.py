@@ -1,4 +1,4 @@
-"""The rules of a sequence: what an item says about the numbers around it."""
+"""The rules of a sequence: the numbers around an item, by its kind."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _JUDGED: Final = {FindingKind.CHANGED, FindingKind.NOT_VERIFIABLE}
 def explains_below(kind: ItemKind) -> bool:
     """Return whether the numbers right before it may be external, without items.
 
-    A number that a worker gave, or a seed took from it, has all before it.
+    All numbers before a number of the worker, or of a seed's guard, have items.
     """
     match kind:
         case ItemKind.IMPORTED | ItemKind.IMPORTED_END:
@@ -35,9 +35,9 @@ def explains_below(kind: ItemKind) -> bool:
 
 
 def explains_above(kind: ItemKind) -> bool:
-    """Return whether the numbers right behind it may be external, without items.
+    """Return whether the numbers right after it may be external, without items.
 
-    A lost ticket was numbered here, and a worker may go on behind the end of a seed.
+    A lost ticket was numbered here, and a worker may continue after the end of a seed.
     """
     match kind:
         case ItemKind.IMPORTED | ItemKind.IMPORTED_GUARD:
@@ -53,7 +53,7 @@ def explains_above(kind: ItemKind) -> bool:
 
 
 def is_given_here(kind: ItemKind) -> bool:
-    """Return whether a worker gave the number, as far as the item says."""
+    """Return whether a worker assigned the number, as far as the item shows."""
     match kind:
         case ItemKind.NUMBERED | ItemKind.VOIDED | ItemKind.ERASED | ItemKind.MALFORMED:
             return True
@@ -66,27 +66,27 @@ def is_given_here(kind: ItemKind) -> bool:
 
 
 def ends_a_seed(kind: ItemKind) -> bool:
-    """Return whether a worker may write the number right behind an external one."""
+    """Return whether a worker may write the number right after this external one."""
     return kind in {ItemKind.END, ItemKind.IMPORTED_END, ItemKind.LOST}
 
 
 def guards_a_seed(kind: ItemKind) -> bool:
-    """Return whether a seed took the number because a worker may have held it."""
+    """Return whether a seed reserved the number against a slow worker."""
     return kind in {ItemKind.GUARD, ItemKind.IMPORTED_GUARD}
 
 
 def hole(below: ItemKind | None, above: ItemKind) -> FindingKind | None:
-    """Return the finding about numbers that are missing between two items.
+    """Return the finding about missing numbers between two items.
 
     Args:
         below: The kind of the item below them; None if there is none.
-        above: That of the item above them.
+        above: The kind of the item above them.
 
     Returns:
         The kind of the finding; None if both items explain the numbers.
     """
     is_external = explains_below(above)
-    # A malformed item among external numbers is the finding, and not its neighbours.
+    # Among external numbers only the malformed item is a finding, not its neighbours.
     is_open = below is not None and explains_above(below)
     if is_open and (is_external or above is ItemKind.MALFORMED):
         return None
@@ -95,25 +95,25 @@ def hole(below: ItemKind | None, above: ItemKind) -> FindingKind | None:
 
 @dataclass
 class SequenceCheck:
-    """Follows a project's items in ascending order, and keeps runs of suspects.
+    """Checks a project's items in ascending order, and collects runs of suspects.
 
-    Of all items it keeps the last one's head, so its memory grows with the runs alone.
+    It keeps only the last item's head and the runs in memory.
     """
 
     before: Head = field(default_factory=Head)
     runs: dict[FindingKind, list[Range]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    """The first and the last number of tickets with a problem, by its kind."""
+    """The ranges of tickets with a problem, by its kind."""
     unlinked: list[Range] = field(default_factory=list)
-    """Tickets right behind a missing one, whose hash theirs may cover; no problem."""
+    """The tickets right after a missing one; their hashes are not checked."""
     is_out_of_order: bool = False
-    """Whether an item came late: DynamoDB promises no order of a scan."""
+    """Whether an item came out of order: DynamoDB guarantees no order of a scan."""
 
     def follow(self, item: Item) -> bool:
-        """Take the next item; return whether its text is for the chain to judge.
+        """Check the next item; return whether the chain judges its text.
 
-        A changed text counts once, and not as a difference from the key's record too.
+        So a changed text counts once, and not also as a difference from the record.
         """
         if item.number <= self.before.number:
             self.is_out_of_order = True
@@ -142,10 +142,10 @@ class SequenceCheck:
                 yield kind, ends
 
     def _place_of(self, kind: FindingKind, item: Ticket) -> int:
-        """Return the number that a problem names: the item's, or the one before it.
+        """Return the number of a problem: the item's, or the one before it.
 
-        Of two dates in the wrong order the first is wrong if no worker writes its form,
-        or follows a date so far ahead.
+        If two dates are in the wrong order, the first is wrong if no worker writes its
+        form, or follows a date that far ahead.
         """
         if kind is not FindingKind.MISDATED:
             return item.number
@@ -166,15 +166,14 @@ def _add(runs: list[Range], number: int) -> None:
 def problems(
     ticket: Ticket, before: Head, fit: FindingKind | None
 ) -> Iterator[FindingKind]:
-    """Yield the problems of a ticket behind the item before it.
+    """Yield the problems of a ticket after the item before it.
 
-    A date that runs against the one before it is a problem of either ticket. Without an
-    item of the number before it, the head is empty.
+    A date before the previous date is a problem of either ticket.
 
     Args:
         ticket: The ticket.
-        before: The item before it.
-        fit: Why its hash does not fit, if it does not.
+        before: The head before it; empty if the number before it has no item.
+        fit: The problem of its hash; None if the hash fits.
     """
     if ticket.is_erased:
         yield from of_erased(ticket)

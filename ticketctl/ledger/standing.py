@@ -1,4 +1,4 @@
-"""Judges one number: may an item stand there, between those that are around it?"""
+"""Judges whether an item may have a number, by its neighbours."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -22,23 +22,23 @@ OF_CONTENT: Final = {
     FindingKind.CHAINED_EXTERNAL: _NOT_FITTING,
     FindingKind.CHANGED: _NOT_FITTING,
 }
-"""Findings about a ticket's content: why it is not believed; of several the first."""
+"""The findings about content that make a ticket untrusted; the first one counts."""
 
 
 class Neighbours(NamedTuple):
     """The items around a number."""
 
     below: Item | None
-    """The nearest one below it."""
+    """The nearest item below it."""
     there: Item | None
     above: Item | None
-    """The nearest one above it."""
+    """The nearest item above it."""
 
     @property
     def hole(self) -> FindingKind | None:
-        """The finding about the numbers between the item below and the next one.
+        """The finding about missing numbers above the item below.
 
-        None if nothing is missing there, or the items explain it.
+        None if no number is missing, or the items explain it.
         """
         following = self.there or self.above
         below = self.below.number if self.below else 0
@@ -48,7 +48,7 @@ class Neighbours(NamedTuple):
 
 
 def covers(item: Item | None, previous: str) -> bool:
-    """Return whether a ticket's own hash covers this one before it."""
+    """Return whether a ticket's hash covers this previous hash."""
     if not isinstance(item, Ticket):
         return False
     return covered_before(item, own_commitment(item), previous) == previous
@@ -57,12 +57,12 @@ def covers(item: Item | None, previous: str) -> bool:
 def problem_of(
     ticket: Ticket, previous: str | None, *, is_vouched: bool = False
 ) -> str:
-    """Return why a ticket cannot vouch for a record; "" if it can.
+    """Return the reason why a ticket cannot vouch for a record; "" if it can.
 
     Args:
         ticket: The ticket.
         previous: The hash of the number before it; None if it is unknown.
-        is_vouched: Whether another item vouches for its hash, if that is unknown.
+        is_vouched: Whether another item vouches for its hash, if `previous` is None.
     """
     if not isinstance(ticket.fields.get(ASSIGNED_AT), str):
         return "it has no date"

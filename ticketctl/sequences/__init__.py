@@ -1,1 +1,1 @@
-"""Seed, void and erase: writes beside running workers that leave no gap."""
+"""Seeds, voids and erases beside running workers, without a gap."""

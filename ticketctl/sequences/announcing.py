@@ -1,4 +1,4 @@
-"""Publishes events of tickets: in order, at a rate, each until SNS has taken it."""
+"""Publishes events of tickets: in order, at a rate, with retries."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from ticketctl.aws.topic import events_at_a_time, publish
 from ticketctl.ledger.item import Ticket
 
 Events = Callable[[], Sequence[Envelope]]
-"""Returns the events of some tickets, as these stand at the time of the call."""
+"""Returns the events of some tickets, by their state at the time of the call."""
 
 _DEFAULT_PRIORITY: Final = CreateTicket.model_fields["priority"].default
 
@@ -28,25 +28,25 @@ class Announcer:
 
     stack: StackAccess
     limiter: RateLimiter = field(default_factory=RateLimiter)
-    """Of events a second."""
+    """The limiter of events a second."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     @property
     def batch_size(self) -> int:
-        """The most events of a call."""
+        """The maximum of events in a call."""
         return self.limiter.batch_size(events_at_a_time(self.stack))
 
     def publish(self, events: Events) -> Iterator[Envelope]:
-        """Publish some events, and yield those that are out.
+        """Publish some events, and yield those that SNS has taken.
 
-        All waiting is before a batch or between its attempts, each of which asks for
-        the events anew: a text may be erased meanwhile.
+        Each attempt builds the events again after its wait, because a text may be
+        erased meanwhile.
 
         Raises:
             BusyError: SNS kept failing to take one.
-            CloudError: SNS refuses one.
+            CloudError: SNS rejects one.
         """
-        out: dict[str, Envelope | None] = {}  # By their ids; None is not out.
+        out: dict[str, Envelope | None] = {}  # By id; None is not published yet.
         is_whole = False
 
         def attempt() -> bool:
@@ -75,10 +75,10 @@ def envelope_of(
     replayed: bool,
     padding: int = 0,
 ) -> Envelope:
-    """Return an event about a ticket, as the worker or a mark makes it.
+    """Return an event about a ticket, equal to its first announcement.
 
     Raises:
-        ValueError: The ticket is malformed, or was not marked so.
+        ValueError: The ticket is malformed, or has another status.
     """
     priority = ticket.fields.get("priority", _DEFAULT_PRIORITY)
     if priority not in PRIORITIES:  # Another program has changed it.
@@ -91,7 +91,7 @@ def envelope_of(
         names = CreateTicket.model_fields.keys() & ticket.fields.keys()
         fields = {name: ticket.fields[name] for name in names}
         request = CreateTicket.model_validate(fields)
-        date: Any = ticket.fields.get(ASSIGNED_AT)  # The event refuses None.
+        date: Any = ticket.fields.get(ASSIGNED_AT)  # The event rejects None.
         chain = ticket.chain or None
         assignment = Assignment(ticket.number, request.fingerprint, date, chain)
         event = TicketNumberAssigned.of(

@@ -1,4 +1,4 @@
-"""Seeds, marks and announces again, as the commands ask."""
+"""The work of the commands that seed, void, erase and announce."""
 
 from collections.abc import Callable
 
@@ -52,7 +52,7 @@ def mark(
     *,
     yes: bool,
 ) -> None:
-    """Mark a ticket for ever, and announce it."""
+    """Void or erase a ticket, and announce it."""
     project_id, number = parse_ticket_key(ticket_key)
     ticket_key = f"{project_id}-{number}"  # Without leading zeros.
     checked_reason(reason)
@@ -89,7 +89,7 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
     dry_run: bool,
     yes: bool,
 ) -> Status:
-    """Announce the numbers from the first to the last, by default all after it."""
+    """Announce a range of numbers, by default up to the project's last."""
     checked_project(project)
     stack = find_stack()
     highest = last_number(stack, project)

@@ -1,7 +1,7 @@
-"""Erases a ticket's text and its key's fingerprint, in one transaction.
+"""Erases a ticket's text and the fingerprint of its key, in one transaction.
 
 The chain covers a commitment to salt and fingerprint. The commitment stays, so the
-sequence can still be verified; without the salt no guess of the text can be tested.
+sequence can still be verified; without the salt a guess of the text cannot be tested.
 """
 
 from collections.abc import Mapping
@@ -35,14 +35,14 @@ def erase(
 
     Args:
         stack: The system.
-        ticket: The ticket; if it was erased before, it loses what it still has.
+        ticket: The ticket; an erased one loses the text that it still has.
         marks: The attributes to set.
 
     Returns:
-        The ticket then, and what could not be done.
+        The erased ticket, and notes about parts that could not be erased.
 
     Raises:
-        ClientError: Another writer was faster, or AWS refuses.
+        ClientError: Another writer was faster, or AWS rejects the write.
     """
     record, notes = _record_of(stack, ticket)
     fields = {name: value for name, value in ticket.fields.items() if name in KEPT}
@@ -67,15 +67,15 @@ def erase(
 
 _OF_TICKET: Final = ("idempotency_key", STATUS)
 _OF_RECORD: Final = (NUMBER,)
-"""The attributes that must be as they were found."""
+"""The attributes that must be unchanged since the read."""
 
 
 def _record_of(
     stack: StackAccess, ticket: Ticket
 ) -> tuple[KeyRecord | None, list[str]]:
-    """Return the record of the ticket's key, or why it is left alone.
+    """Return the record of the ticket's key, or a note why it is not erased.
 
-    A transaction reads it: a ticket can be seen before the record written with it.
+    The read is transactional: another read may see a ticket without its record.
     """
     item = TableReader.of(stack).recorded([ticket.key]).get(ticket.key)
     record = key_record(item) if item else None
@@ -87,7 +87,7 @@ def _record_of(
         case MalformedRecord():
             why = f"{record}; see: {stack.program} audit"
         case None:
-            why = "there is no record of its key, or no more"
+            why = "its key has no record, or none any more"
     return None, [f"{ticket.ticket_key} alone is erased: {why}"]
 
 
@@ -97,7 +97,7 @@ def _commitment(
     """Return the commitment to the ticket's text, and its problem; "" without one."""
     own = own_commitment(ticket)
     if ticket.is_erased and own:
-        return own, ""  # Nothing that was added since can say it better.
+        return own, ""  # A later addition cannot be better.
     recorded = commitment_to(ticket, _fingerprint(record))
     candidates = [record for record in (recorded, own) if record]
     if not candidates:

@@ -1,4 +1,4 @@
-"""Voids or erases a ticket: it keeps number and key, and says when, why and by whom."""
+"""Voids or erases a ticket, and records time, reason and caller in it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,12 +38,12 @@ class Marked:
     was_already: bool
     """Whether it was marked earlier: its announcement may be a repeat."""
     notes: Sequence[str] = ()
-    """The parts that were left undone."""
+    """Notes about parts that could not be done."""
 
 
 @dataclass(frozen=True)
 class Marking:
-    """A status that a caller sets for a reason, and a ticket keeps for ever."""
+    """A permanent status of a ticket, with its reason and caller."""
 
     stack: StackAccess
     status: str
@@ -53,12 +53,12 @@ class Marking:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def check(self, item: Item) -> tuple[Ticket, dict[str, str]]:
-        """Return a ticket and what marks it; nothing if it was for this reason.
+        """Return a ticket and the attributes to set; none if it has them already.
 
-        A marked ticket must be announceable.
+        The marked ticket must be announceable.
 
         Raises:
-            InputError: It cannot.
+            InputError: The ticket cannot get the status.
             NotThereError: The ticket is malformed.
         """
         key, status = item.ticket_key, self.status
@@ -82,7 +82,7 @@ class Marking:
         marked = item.having({**item.fields, **marks})
         try:
             self._envelope(marked, replayed=False)
-        except ValueError as error:  # That of pydantic is one.
+        except ValueError as error:  # Also pydantic's.
             raise self._not_announceable(key) from error
         recorded, time = marked.fields[REASONS[status]], marked.fields[TIMES[status]]
         if recorded != self.reason:
@@ -93,11 +93,11 @@ class Marking:
     def apply(self, item: Item) -> Marked:
         """Mark a ticket, unless it is marked for this reason.
 
-        A second erasure removes what a backup brought back.
+        A second erasure removes text that a backup brought back.
 
         Raises:
             InputError: It is reserved, or marked for another reason.
-            NotThereError: There is no such ticket any more, or it is malformed.
+            NotThereError: The ticket is gone or malformed.
             BusyError: Others kept writing it or its key.
         """
         return self.retry.until(
@@ -106,7 +106,7 @@ class Marking:
         )
 
     def _attempt(self, project_id: str, number: int) -> Marked | None:
-        """Mark the ticket as it is now; return None if another writer was faster."""
+        """Mark the current ticket; return None if another writer was faster."""
         item = get_ticket(self.stack, project_id, number)
         if item is None:
             raise NotThereError(f"there is no ticket {project_id}-{number} any more")
@@ -121,7 +121,7 @@ class Marking:
         return None
 
     def announce(self, marked: Marked, announcer: Announcer) -> None:
-        """Publish that a ticket is marked; or publish it again."""
+        """Publish the event of a marked ticket, possibly again."""
         envelope = self._envelope(marked.ticket, replayed=marked.was_already)
         for _ in announcer.publish(lambda: [envelope]):
             pass
@@ -134,7 +134,7 @@ class Marking:
         """Return the event of a marked ticket.
 
         Raises:
-            ValueError: It is malformed, or has another status.
+            ValueError: The ticket is malformed, or has another status.
         """
         if marked.status != self.status:
             raise ValueError(marked.status)
@@ -143,7 +143,7 @@ class Marking:
 
 
 def void(stack: StackAccess, ticket: Ticket, marks: Mapping[str, str]) -> Ticket:
-    """Void a ticket that has no status; all that it has stays."""
+    """Void a ticket that has no status; it keeps all attributes."""
     answer = stack.client("dynamodb").update_item(
         TableName=stack.outputs["TicketsTableName"],
         Key=ticket_id(ticket.project_id, ticket.number),
@@ -161,7 +161,7 @@ def void(stack: StackAccess, ticket: Ticket, marks: Mapping[str, str]) -> Ticket
 
 
 def checked_reason(reason: str) -> str:
-    """Return a reason that can be recorded and announced.
+    """Return a valid reason, which can be recorded and announced.
 
     Raises:
         InputError: It is not one line of visible text.

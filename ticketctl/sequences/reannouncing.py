@@ -1,6 +1,7 @@
 """Builds the events of numbers again, for subscribers that lost them.
 
-The ids and contents are those of the first time, as far as the tickets still have them.
+Ids and contents equal those of the first announcement, as far as the tickets still have
+them.
 """
 
 import time
@@ -49,11 +50,11 @@ _DOUBTS: Final = {
     FindingKind.CHANGED: "is not as it was announced",
     FindingKind.NOT_VERIFIABLE: "has what this ticketctl does not know",
 }
-"""Why a ticket is not announced again under the id that its event had."""
+"""The reasons not to announce a ticket again under the same event id."""
 
 
 Due = tuple[Item, Head]
-"""An item, and the one before it: its hash covers that one's."""
+"""An item, and the head before it, which its hash covers."""
 
 
 @dataclass
@@ -65,14 +66,14 @@ class Reannouncement:
     first: int
     last: int
     padding: int = 0
-    """As the worker pads numbers for display."""
+    """The worker's padding of numbers for display."""
     imported: bool = False
-    """Whether imported tickets count, which were never announced."""
+    """Whether to announce imported tickets, which never were."""
     sleep: Callable[[float], None] = field(default_factory=lambda: time.sleep)
     counts: Counter[str] = field(default_factory=Counter)
-    """Of the events by their types, and of the numbers that are left out."""
+    """The counts of events by type, and of numbers without an event."""
     problems: set[str] = field(default_factory=set)
-    """A line for each number that should have had an event and has none."""
+    """A line for each number whose event is missing."""
 
     def publish(self, announcer: Announcer | None) -> None:
         """Publish the events, or count them without an announcer; print the counts."""
@@ -93,7 +94,7 @@ class Reannouncement:
         console().print(f"{verb}: {events}; no event: {left_out}")
 
     def tickets(self) -> Iterator[Due]:
-        """Yield the items of the range, each with the one before it."""
+        """Yield the items of the range, each with the head before it."""
         before = Head()
         for item in self._items():
             if item.number >= self.first:
@@ -117,7 +118,7 @@ class Reannouncement:
             yield from self._read_again(due, self.last)
 
     def _is_due(self, item: Item) -> bool:
-        """Tell whether a number has events, and count it if it has none of its own."""
+        """Tell whether a number has events; count it if it lacks one of its own."""
         if isinstance(item, Reserved):
             self.counts[_RESERVED] += 1
         elif self._is_other(item):
@@ -139,7 +140,7 @@ class Reannouncement:
         )
 
     def _events(self, batch: Sequence[Due]) -> list[Envelope]:
-        """Return the events of tickets; none, with a note, of one in doubt."""
+        """Return the events of tickets; print a note for each doubtful ticket."""
         events: list[Envelope] = []
         for item, before in batch:
             key = item.ticket_key
@@ -156,14 +157,14 @@ class Reannouncement:
             )
             try:
                 events += [built(kind, item) for kind in self._kinds(item)]
-            except ValueError:  # That of pydantic is one.
+            except ValueError:  # Also pydantic's.
                 self._report(f"{key} is malformed", f"show {key}")
         return events
 
     def _kinds(self, item: Item) -> list[type[TicketEvent]]:
-        """Return the announcements of a ticket, in the order of the facts.
+        """Return the types of a ticket's events, in their order.
 
-        The content of a number's own event is lost with an erased text.
+        An erased ticket lacks the content of its number's event.
         """
         if not isinstance(item, Ticket):
             return []
@@ -173,11 +174,11 @@ class Reannouncement:
         return [*own, *(mark for mark in marks if TIMES[mark.status] in item.fields)]
 
     def _is_other(self, item: Item) -> bool:
-        """Return whether the number was never announced, because it is external."""
+        """Return whether the number is external, and so was never announced."""
         return not (is_given_here(item.kind) or self.imported)
 
     def _read_again(self, first: int, last: int) -> Iterator[Item]:
-        """Read missing numbers again: a query may see the middle of a transaction."""
+        """Read missing numbers again: a query may see half of a transaction."""
         self.sleep(SETTLING_SECONDS)
         count = 0
         for item in takewhile(
@@ -198,7 +199,7 @@ class Reannouncement:
             print_note(f"{problem}; see: {self.stack.program} {see}")
 
     def _above(self, number: int) -> Iterator[Item]:
-        """Yield the items above a number, without what no worker can have numbered."""
+        """Yield the items above a number, without invalid numbers."""
         for item in tickets_above(self.stack, self.project_id, number):
             if item.has_number:
                 yield item
@@ -208,7 +209,7 @@ class Reannouncement:
 
 
 def _doubt(ticket: Ticket, before: Head) -> str | None:
-    """Return why a ticket's event may be another; that needs the one before it."""
+    """Return the reason why a ticket's event may have changed, if there is one."""
     if not ticket.chain or before.next_number != ticket.number:
         return None
     problem = chain_problem(ticket, before.chain)

@@ -1,9 +1,9 @@
-"""Seeds a sequence: numbers up to one are external, the next one follows it.
+"""Seeds a sequence: the numbers up to one are external, and the worker continues.
 
 The worker takes a project's highest number plus one, so one reserved item at the last
-external number is enough for each later read. A worker that read before still
-holds the number after the old last one. So a second reserved item takes that number:
-a worker that holds it collides, sees that it is external, and reads again.
+external number is enough for each later read. A slow worker still tries the number
+after the old last one. So a second reserved item, the guard, takes that number: the
+slow worker collides, sees that it is external, and reads again.
 `docs/seeding.md` has the argument.
 """
 
@@ -43,7 +43,7 @@ class Seeded:
     next: int
     was_already: bool
     given_within: tuple[int, ...]
-    """Numbers that workers gave while it was being seeded."""
+    """The numbers that workers assigned during the seed."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Seed:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def apply(self) -> Seeded:
-        """Continue the sequence after the last number; call it again if it fails.
+        """Seed the sequence up to the last number; a failed seed can be repeated.
 
         Raises:
-            InputError: The sequence is past it.
-            BusyError: Workers kept taking the number after the last.
+            InputError: The sequence is past the number.
+            BusyError: Workers kept taking the next number.
         """
         busy = f"{self.project_id}: others kept taking the next number"
         before, was_already = self.retry.until(self._jump, busy)
@@ -76,8 +76,8 @@ class Seed:
         """Reserve the last number.
 
         Returns:
-            The last number before, and whether an earlier call did it; None if
-            a worker was faster.
+            The project's last number before it, and whether an earlier call reserved
+            it; None if a worker was faster.
         """
         before = last_number(self.stack, self.project_id)
         if before >= self.last:
@@ -86,14 +86,14 @@ class Seed:
         return (before, False) if is_done else None
 
     def _seeded_from(self, highest: int) -> int:
-        """Return where an earlier seed up to the same number began.
+        """Return the last number before an earlier seed up to the same number.
 
         Raises:
-            InputError: There was none: the sequence would step back.
+            InputError: There was no such seed: the sequence would go back.
         """
         there = get_ticket(self.stack, self.project_id, self.last)
         if there and not (is_given_here(there.kind) or guards_a_seed(there.kind)):
-            # Numbers that were imported or reserved by hand do not say.
+            # Numbers that were imported or reserved by hand do not have it.
             return int(there.fields.get(RESERVED_AFTER, self.last))
         raise InputError(
             f"{self.project_id} has numbers up to {highest} already; "
@@ -101,13 +101,13 @@ class Seed:
         )
 
     def _close(self) -> bool:
-        """Reserve the number that a worker with an older read may still write.
+        """Reserve the numbers that a worker with an older read may still write.
 
-        That is the number after the last ticket given here and, where earlier seeds or
-        imports went up to numbers below this one, the number after each of these.
+        These are the number after the last ticket of the worker and, if earlier seeds
+        or imports ended below this one, the number after each of them.
 
         Returns:
-            Whether it did; if a worker was faster, it is to be read again.
+            Whether all are reserved; if not, a worker was faster, and a retry is due.
         """
         end, above = 0, self.last
         following: list[int] = []
@@ -125,7 +125,7 @@ class Seed:
     def item(
         self, number: int, reserved_after: int | None = None, chain: str = ""
     ) -> dict[str, Any]:
-        """Return the item of a number that this seed takes, of a lost ticket's hash."""
+        """Return the reserved item of a number; a lost ticket's has its hash."""
         fields: dict[str, Any] = {
             STATUS: RESERVED,
             ORIGIN: EXTERNAL,
@@ -158,9 +158,9 @@ class Seed:
 def given_between(
     stack: StackAccess, project_id: str, low: int, high: int
 ) -> Iterator[int]:
-    """Yield the numbers between the two that workers gave.
+    """Yield the numbers between the two that workers assigned.
 
-    A Query may see half of a block: the numbers before a ticket were given, too.
+    A Query may see half of a block: the numbers before a ticket were assigned, too.
     """
     for ticket in tickets_above(stack, project_id, low):
         if ticket.number >= high:
