@@ -127,7 +127,7 @@ def comparison(ticket: ExternalTicket, there: Item) -> str:
         return "another ticket has this number"
     if there.is_erased or there.fingerprint == ticket.request.fingerprint:
         return ""
-    return "the ticket of this number and idempotency_key says something else"
+    return "the ticket of this number and idempotency_key has another text"
 
 
 def _key_problem(finding: Finding, record: KeyRecord) -> str:
