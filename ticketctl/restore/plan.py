@@ -14,15 +14,17 @@ from ticketctl.restore.deeds import Act, Deed, Form
 COLUMNS: Final = """
     run INT,            -- The end of an unbroken run of external numbers, or its own.
     rank INT,           -- Within a run: its end, its guards, the rest.
-    deed TEXT,          -- As JSON, and what the conditions ask of it.
-    form TEXT AS (json_extract(deed, '$.form')) STORED,
-    act TEXT AS (json_extract(deed, '$.act')) STORED,
-    record TEXT AS (json_extract(deed, '$.record')) STORED,
-    is_witnessed INT AS (json_extract(deed, '$.is_witnessed')) STORED,
-    why TEXT AS (json_extract(deed, '$.why')) STORED
+    form TEXT,
+    act TEXT,
+    record TEXT,
+    is_erased INT,
+    is_witnessed INT,
+    reserves INT,
+    why TEXT
 """
 """Those of a deed, in the table of numbers."""
 
+_DEED: Final = "form, act, record, is_erased, is_witnessed, reserves, why"
 _IS_BACK: Final = "why = '' AND form <> ''"
 _IS_DUE: Final = f"why = '' AND (form <> '' OR act = '{Act.PUT}')"
 
@@ -62,18 +64,26 @@ class Plan:
         self, project_id: str, deeds: Iterable[tuple[int, tuple[int, int], Deed]]
     ) -> None:
         """Keep what is to be done at numbers, each with its run and rank."""
+        rows = [
+            (
+                *(*order, deed.form.value, deed.act.value),
+                json.dumps(json_values(deed.record)) if deed.record else None,
+                *(deed.is_erased, deed.is_witnessed, deed.reserves, deed.why),
+                *(project_id, number),
+            )
+            for number, order, deed in deeds
+        ]
+        columns = f"run, rank, {_DEED}".split(", ")
         query = (
-            "UPDATE numbers SET run = ?, rank = ?, deed = ? "
+            f"UPDATE numbers SET {', '.join(f'{name} = ?' for name in columns)} "
             "WHERE project_id = ? AND number = ?"
         )
-        for number, order, deed in deeds:
-            text = json.dumps(json_values(vars(deed)))
-            self.sql.execute(query, (*order, text, project_id, number))
+        self.sql.executemany(query, rows)
 
     def let_wait(self, project_id: str, number: int) -> None:
         """Let a number, and all that is due above it, wait."""
         query = (
-            "UPDATE numbers SET deed = json_set(deed, '$.why', ?) "
+            "UPDATE numbers SET why = ? "
             f"WHERE project_id = ? AND number >= ? AND {_IS_DUE}"
         )
         self.sql.execute(query, (WAITS, project_id, number))
@@ -90,14 +100,14 @@ class Plan:
     def due(self, project_id: str) -> Iterator[tuple[int, Deed]]:
         """Yield what is to be done, in the order of the writes."""
         order = "run DESC, rank, number DESC"
-        rows = self._rows("number, deed", f"{_IS_DUE} ORDER BY {order}", project_id)
-        for number, deed in rows:
-            yield number, _deed(deed)
+        rows = self._rows(f"number, {_DEED}", f"{_IS_DUE} ORDER BY {order}", project_id)
+        for number, *columns in rows:
+            yield number, _deed(*columns)
 
     def deed(self, project_id: str, number: int) -> Deed:
         """Return the deed of a number of the file."""
-        [(deed,)] = self._rows("deed", "number = ?", project_id, number)
-        return _deed(deed)
+        [columns] = self._rows(_DEED, "number = ?", project_id, number)
+        return _deed(*columns)
 
     def refusals(self, project_id: str) -> Iterator[tuple[int, int, str]]:
         """Yield line, number and reason of what is refused."""
@@ -137,7 +147,10 @@ class Order:
         return self.end, 0 if is_end else 1 if guards_a_seed(item.kind) else 2
 
 
-def _deed(text: str) -> Deed:
-    fields = json.loads(text)
-    kinds = {"form": Form(fields["form"]), "act": Act(fields["act"])}
-    return Deed(**fields | kinds)
+def _deed(form: str, act: str, record: str | None, *rest: Any) -> Deed:
+    is_erased, is_witnessed, reserves, why = rest
+    return Deed(
+        *(Form(form), Act(act), json.loads(record) if record else None),
+        *(bool(is_erased), bool(is_witnessed), reserves),
+        why=why,
+    )
