@@ -1,6 +1,7 @@
 """The known-bad algorithms: the simulation must refute every one."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -11,186 +12,141 @@ from simulation.world.execution_environment import (
     Algorithm,
     ExecutionEnvironment,
 )
+from ticket_numbering.allocation.progress import Progress
 
 
-def _with(name: str, breaks: Invariant | None = None, **parts: Any) -> Algorithm:
+def _with(name: str, **parts: Any) -> Algorithm:
     """Return the shipped algorithm but for these parts."""
-    return Algorithm(name, partial(ExecutionEnvironment.handler, **parts), breaks)
+    return Algorithm(name, partial(ExecutionEnvironment.handler, **parts))
 
 
-def _by_record(name: str, breaks: Invariant, number: samples.Number) -> Algorithm:
+def _by_record(name: str, number: samples.Number) -> Algorithm:
     build = partial(samples.RecordByRecord, number=number)
-    return Algorithm(name, build, breaks, has_key_records=False)
+    return Algorithm(name, build, has_key_records=False)
 
 
-KNOWN_BAD: Final[Sequence[Algorithm]] = (
-    _with(
-        "increment on any cancellation",
-        Invariant.ATTEMPT,
-        decide=allocation.increment_on_any_cancellation,
+def _uncached(name: str, kind: type[Progress]) -> Algorithm:
+    return _with(name, allocator=partial(allocation.Uncached, kind=kind))
+
+
+def _announcing(name: str, change: adapters.Change) -> Algorithm:
+    return _with(name, publisher=partial(adapters.Announcing, change=change))
+
+
+_TABLE: Final = {
+    Invariant.ATTEMPT: (
+        _with(
+            "increment on any cancellation",
+            decide=allocation.increment_on_any_cancellation,
+        ),
+        Algorithm(
+            "a number cached from a block only tried", allocation.caching_what_it_tries
+        ),
+        _with("one cached number for all projects", cache=allocation.OneForAll),
+        _with("a place in line is taken for a number", line=lines.numbering),
     ),
-    _with(
-        "increment by the block's length",
-        Invariant.CHAIN,
-        decide=allocation.increment_by_block_length,
+    Invariant.CHAIN: (
+        _with(
+            "increment by the block's length",
+            decide=allocation.increment_by_block_length,
+        ),
+        _with("a cache without the chain", cache=chains.CacheWithoutChain),
+        _with(
+            "a tried block's chain past a taken run", decide=chains.own_chain_past_a_run
+        ),
+        _with("the chain of a run's first ticket", decide=chains.first_of_a_run),
+        _with(
+            "a tried block's chain after a replay",
+            decide=chains.tried_chain_after_a_replay,
+        ),
+        _with("a fresh number with a stale chain", store=chains.StaleChains),
     ),
-    _with(
-        "a collision is taken for progress",
-        Invariant.ATTEMPTS,
-        allocator=partial(allocation.Uncached, kind=allocation.StartsOver),
+    Invariant.ATTEMPTS: (
+        _uncached("a collision is taken for progress", allocation.StartsOver),
     ),
-    Algorithm(
-        "a number cached from a block only tried",
-        allocation.caching_what_it_tries,
-        Invariant.ATTEMPT,
+    Invariant.DATE: (
+        _with("a cache without the date", cache=chains.CacheWithoutDate),
+        _with("the worker's own clock", allocator=chains.OwnClock),
     ),
-    _with(
-        "one cached number for all projects",
-        Invariant.ATTEMPT,
-        cache=allocation.OneForAll,
+    Invariant.SECOND_NUMBER: (
+        _by_record("the textbook loop: query, put, plus one", samples.textbook),
+        _by_record("a three-step idempotency wrapper", samples.three_steps),
+        Algorithm("the message id as key", adapters.keyed_by_message_id),
     ),
-    _with("a cache without the chain", Invariant.CHAIN, cache=chains.CacheWithoutChain),
-    _with("a cache without the date", Invariant.DATE, cache=chains.CacheWithoutDate),
-    _with(
-        "a tried block's chain past a taken run",
-        Invariant.CHAIN,
-        decide=chains.own_chain_past_a_run,
+    Invariant.DELETED_EARLY: (
+        _announcing("a replay is not announced", adapters.new_ones),
+        Algorithm(
+            "deleted before it is sent to the dead-letter queue",
+            adapters.deleting_too_early,
+        ),
+        Algorithm("`Failed` is ignored", adapters.ignoring_failed_entries),
+        _with("unforeseen failures are deleted", worker=workers.DeletesUnforeseen),
+        _with(
+            "poison is announced and not dead-lettered",
+            dead_letters=adapters.NoDeadLetters(),
+        ),
+        Algorithm(
+            "a replay found beside a conflict is not announced",
+            allocation.leaving_replays_to_the_holder,
+        ),
     ),
-    _with(
-        "the chain of a run's first ticket",
-        Invariant.CHAIN,
-        decide=chains.first_of_a_run,
+    Invariant.GIVEN_TWICE: (
+        Algorithm(
+            "a ticket is put without a condition", adapters.putting_without_condition
+        ),
+        Algorithm(
+            "the newest ticket gets deleted",
+            adapters.deleting_the_top,
+            has_key_records=False,
+            deletes_tickets=True,
+        ),
     ),
-    _with(
-        "a tried block's chain after a replay",
-        Invariant.CHAIN,
-        decide=chains.tried_chain_after_a_replay,
+    Invariant.CAP: (_with("a cap is ignored", allocator=allocation.IgnoresCaps),),
+    Invariant.REFUSED_AND_NUMBERED: (
+        _with("a cap is refused without reading its key", store=adapters.RefusesUnseen),
+        _with("a cap is refused on a half-seen block", store=adapters.RefusesHalfSeen),
     ),
-    _with(
-        "a fresh number with a stale chain", Invariant.CHAIN, store=chains.StaleChains
+    Invariant.REFUSED_BELOW_CAP: (
+        _uncached("a cap is refused by its place in a block", allocation.ByPlace),
     ),
-    _with("the worker's own clock", Invariant.DATE, allocator=chains.OwnClock),
-    _by_record(
-        "the textbook loop: query, put, plus one",
-        Invariant.SECOND_NUMBER,
-        samples.textbook,
+    Invariant.WAITED_FOR_NEIGHBOUR: (
+        _with("a refusal holds its group", worker=workers.HoldsGroups),
+        _uncached(
+            "a block that DynamoDB refuses fails as a whole", allocation.FailsWhole
+        ),
     ),
-    _by_record(
-        "a three-step idempotency wrapper", Invariant.SECOND_NUMBER, samples.three_steps
+    Invariant.OVERTAKEN: (
+        _uncached("a rival comes after the others", allocation.LateRivals),
+        _uncached(
+            "a request that DynamoDB refuses lets others pass", allocation.LetsPass
+        ),
     ),
-    _with(
-        "a replay is not announced",
-        Invariant.DELETED_EARLY,
-        publisher=partial(adapters.Announcing, change=adapters.new_ones),
+    Invariant.POISON_BEFORE_NUMBERS: (
+        _with("poison is sent before the numbers", worker=workers.PoisonFirst),
     ),
-    Algorithm(
-        "the message id as key", adapters.keyed_by_message_id, Invariant.SECOND_NUMBER
+    Invariant.WAITED_FOR_BACKOFF: (
+        _with("numbers are announced at the end only", turns=workers.AnnouncesLast),
+        _with("the thread that ends does not look", turns=workers.EndsUnseen),
     ),
-    Algorithm(
-        "deleted before it is sent to the dead-letter queue",
-        adapters.deleting_too_early,
-        Invariant.DELETED_EARLY,
+    Invariant.DEAD_LETTER_BEFORE_EVENT: (
+        _announcing(
+            "poison is dead-lettered without its event", adapters.all_but_poison
+        ),
     ),
-    Algorithm(
-        "`Failed` is ignored", adapters.ignoring_failed_entries, Invariant.DELETED_EARLY
+    Invariant.ANNOUNCED_CHAIN: (
+        _announcing("an announcement without the chain", chains.without_chains),
     ),
-    _with(
-        "unforeseen failures are deleted",
-        Invariant.DELETED_EARLY,
-        worker=workers.DeletesUnforeseen,
+    Invariant.RECORD_CHAIN: (
+        Algorithm("a key's record without the chain", chains.recording_no_chain),
     ),
-    Algorithm(
-        "a ticket is put without a condition",
-        adapters.putting_without_condition,
-        Invariant.GIVEN_TWICE,
-    ),
-    _with("a cap is ignored", Invariant.CAP, allocator=allocation.IgnoresCaps),
-    _with(
-        "a cap is refused without reading its key",
-        Invariant.REFUSED_AND_NUMBERED,
-        store=adapters.RefusesUnseen,
-    ),
-    _with(
-        "a cap is refused on a half-seen block",
-        Invariant.REFUSED_AND_NUMBERED,
-        store=adapters.RefusesHalfSeen,
-    ),
-    _with(
-        "a cap is refused by its place in a block",
-        Invariant.REFUSED_BELOW_CAP,
-        allocator=partial(allocation.Uncached, kind=allocation.ByPlace),
-    ),
-    _with(
-        "a refusal holds its group",
-        Invariant.WAITED_FOR_NEIGHBOUR,
-        worker=workers.HoldsGroups,
-    ),
-    _with(
-        "a rival comes after the others",
-        Invariant.OVERTAKEN,
-        allocator=partial(allocation.Uncached, kind=allocation.LateRivals),
-    ),
-    _with(
-        "a request that DynamoDB refuses lets others pass",
-        Invariant.OVERTAKEN,
-        allocator=partial(allocation.Uncached, kind=allocation.LetsPass),
-    ),
-    _with(
-        "a block that DynamoDB refuses fails as a whole",
-        Invariant.WAITED_FOR_NEIGHBOUR,
-        allocator=partial(allocation.Uncached, kind=allocation.FailsWhole),
-    ),
-    _with(
-        "poison is sent before the numbers",
-        Invariant.POISON_BEFORE_NUMBERS,
-        worker=workers.PoisonFirst,
-    ),
-    _with(
-        "numbers are announced at the end only",
-        Invariant.WAITED_FOR_BACKOFF,
-        turns=workers.AnnouncesLast,
-    ),
-    _with(
-        "the thread that ends does not look",
-        Invariant.WAITED_FOR_BACKOFF,
-        turns=workers.EndsUnseen,
-    ),
-    _with(
-        "poison is dead-lettered without its event",
-        Invariant.DEAD_LETTER_BEFORE_EVENT,
-        publisher=partial(adapters.Announcing, change=adapters.all_but_poison),
-    ),
-    _with(
-        "an announcement without the chain",
-        Invariant.ANNOUNCED_CHAIN,
-        publisher=partial(adapters.Announcing, change=chains.without_chains),
-    ),
-    Algorithm(
-        "a key's record without the chain",
-        chains.recording_no_chain,
-        Invariant.RECORD_CHAIN,
-    ),
-    _with(
-        "poison is announced and not dead-lettered",
-        Invariant.DELETED_EARLY,
-        dead_letters=adapters.NoDeadLetters(),
-    ),
-    Algorithm(
-        "the newest ticket gets deleted",
-        adapters.deleting_the_top,
-        Invariant.GIVEN_TWICE,
-        has_key_records=False,
-        deletes_tickets=True,
-    ),
-    _with(
-        "a place in line is taken for a number", Invariant.ATTEMPT, line=lines.numbering
-    ),
-    Algorithm(
-        "a replay found beside a conflict is not announced",
-        allocation.leaving_replays_to_the_holder,
-        Invariant.DELETED_EARLY,
-    ),
-)
+}
+"""By the check that sees them."""
+
+KNOWN_BAD: Final = [
+    replace(algorithm, breaks=check)
+    for check, some in _TABLE.items()
+    for algorithm in some
+]
 
 RARE: Final = (
     "the chain of a run's first ticket",
