@@ -24,7 +24,7 @@ FACTS = {
 
 parser = argparse.ArgumentParser(description="Handle announcements, each once.")
 parser.add_argument("queue_url")
-parser.add_argument("--count", type=int, help="end after so many announcements")
+parser.add_argument("--count", type=int, help="end after this count of announcements")
 arguments = parser.parse_args()
 
 # A real subscriber stores these in the same transaction as their effects, for example
@@ -44,7 +44,7 @@ def handle(event: dict[str, Any]) -> None:
     """Process one event, unless it is a repeat or of an unknown type."""
     identity = (event["source"], event["id"])  # The id alone is unique in one stack.
     if event["type"] not in FACTS:
-        # Skipped, and deleted like the others: new types may come, and must not jam.
+        # Skipped, and deleted like the others: a new type must not block the queue.
         print(f"skipped {identity}: {event['type']}", file=sys.stderr)
     elif identity not in handled:  # Announced at least once: drop repeats.
         print(FACTS[event["type"]].format(**event["data"]), flush=True)

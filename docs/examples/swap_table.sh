@@ -1,12 +1,12 @@
-# Puts a table into the place of another, under its name, which it cannot get otherwise; docs/recovery.md.
+# Replaces a table by another under its name, because DynamoDB cannot rename a table; docs/recovery.md.
 #
-# - sh swap_table.sh PLACE TABLE: if the table in that place is empty
-# - sh swap_table.sh PLACE TABLE with-items: though it has items; it is backed up, too
-# - sh swap_table.sh PLACE: only deletes it, if it is empty
+# - sh swap_table.sh NAME TABLE: replaces the empty table NAME
+# - sh swap_table.sh NAME TABLE with-items: replaces it also with items, after a backup
+# - sh swap_table.sh NAME: only deletes the empty table NAME
 #
-# It deletes the table in that place after the backup of TABLE is available, and restores the backup there. TABLE and
-# the backups, whose ARNs it prints, stay. After an error or Ctrl-C run it again: it goes on, and never deletes what
-# came from TABLE. It needs the variables of docs/on-call.md, `ticketctl`, and a stopped worker.
+# It deletes the table NAME after the backup of TABLE is available, and restores the backup under NAME. It prints the
+# ARNs of the backups, and keeps them and TABLE. After an error or Ctrl-C run it again: it continues, and never deletes
+# a table that it restored from TABLE. It needs the variables of docs/on-call.md, `ticketctl`, and a stopped worker.
 
 set -eu
 export AWS_PAGER=
@@ -14,14 +14,14 @@ export AWS_PAGER=
 place=${1:?a variable with the name of a table is empty} table=${2-} items=${3-}
 table=${table##*/}
 
-# So begins the name of a restored table whose variable is not set in this shell.
+# The name of a restored table begins with a hyphen if its variable is not set in this shell.
 case $table in -*) echo "$table is no table: set the variable before it" >&2 && exit 1 ;; esac
 
-# Each mapping that invokes the function counts, of any queue, and all that is in flight.
+# Each mapping of the function counts, of any queue, and every message in flight.
 state=$(ticketctl status) || : # Status 3: a service that it does not need here, or the worker's state is unknown.
 echo "$state" | grep -q '^the worker is stopped: ' || { echo "first stop the worker: ticketctl stop" >&2 && exit 1; }
 
-# An error is none of the table: it must not look as if nothing were there.
+# Any other error must not look as if the table did not exist.
 look() {
     found=$(aws dynamodb describe-table --table-name "$place" --query "Table.$1" --output text 2>&1) ||
         case $found in

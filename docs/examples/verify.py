@@ -36,7 +36,7 @@ TEXT = {
 }
 # <!-- /generated -->
 
-# What else is in a ticket, and what its status adds.
+# The other attributes of a ticket, and those of its status.
 COVERED = {*TEXT, "number", "assigned_at", "chain", "salt"}
 VOIDED = {"status", "voided_at", "voided_reason", "voided_by"}
 ERASED = {*VOIDED, "commitment", "erased_at", "erased_reason", "erased_by"}
