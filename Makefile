@@ -20,7 +20,7 @@ RELEASE ?=
 PACKAGE_ARCH ?= arm64
 ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 
-# Dozens of processes read the compiled modules, whatever the shell says.
+# Dozens of processes read the compiled modules, with any setting of the shell.
 export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
@@ -29,7 +29,7 @@ PYTEST = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # So that the checks of `make check` do not mix their lines; the make of macOS cannot.
 OUTPUT_IN_ORDER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-# uv ignores pip's settings, and is given those that lead to packages.
+# uv ignores pip's settings, so it gets those for an index, a proxy and certificates.
 PIP_SETTINGS := eval "$$($(PYTHON) -m ticketctl.local.environments)" &&
 # The build method looks for uv on the path.
 SAM := PATH="$$PWD/.venv-sam/bin:$$PATH" SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
@@ -49,7 +49,7 @@ help:  ##change Show this list; times are for two idle processors
 run: setup  ##start Run the system here, with a verdict (FILE=, FIFO=1)
 	@$(BIN)/ticketctl run $(if $(FIFO),--fifo) $(if $(FILE),"$(FILE)")
 
-up: setup  ##start Keep it up until Ctrl-C, for a tour (FIFO=1)
+up: setup  ##start Run it until Ctrl-C, for a tour (FIFO=1)
 	@$(BIN)/ticketctl up $(if $(FIFO),--fifo)
 
 # Lambda cannot write beside the code, so without bytecode each cold start compiles every module.
@@ -85,7 +85,7 @@ package: .venv/bin/ticketctl .venv-sam/ready  ##start Build the function for `sa
 test-sam: setup build  ##sam Invoke and deploy with the SAM CLI; 4 minutes
 	$(PIP_SETTINGS) $(BIN)/python -m pytest tests/sam
 
-test-aws: .venv/ready  ##sam Ask your AWS account for the facts (STACK=, YES=1)
+test-aws: .venv/ready  ##sam Check the facts in your AWS account (STACK=, YES=1)
 	@PYTHONPATH=src:lab $(BIN)/python -m conformance aws --report "$(REPORT)" $(if $(STACK),--stack "$(STACK)") $(if $(YES),--yes)
 	@$(if $(STACK),$(BIN)/python -m pytest tests/e2e --stack "$(STACK)",:)
 	@$(if $(GRADUAL),PYTHONPATH=src:lab $(BIN)/python -m conformance gradual --stack "$(STACK)" $(if $(YES),--yes),:)
@@ -112,17 +112,17 @@ lab: simulate known-bad width branches mutants  ##lab All long checks; two hours
 prove: .venv-prove/ready  ##lab Prove the promises by induction; seconds
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
 
-width: .venv-prove/ready  ##lab Ask which promise needs each condition of the proof
+width: .venv-prove/ready  ##lab Check that the proof needs each of its conditions
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction.width
 
-simulate: .venv/ready  ##lab Play 10,000 histories (SEEDS=, SEED=, OPERATORS=1)
+simulate: .venv/ready  ##lab Run 10,000 histories (SEEDS=, SEED=, OPERATORS=1)
 	$(if $(OPERATORS),,@PYTHONPATH=src:lab $(BIN)/python -m simulation $(if $(SEED),seed $(SEED),seeds $(SEEDS)) --algorithm "$(ALGORITHM)")
 	$(if $(OPERATORS),@$(PLAY_OPERATORS),$(if $(SEED)$(filter-out shipped,$(ALGORITHM)),,@$(PLAY_OPERATORS)))
 
 # They seed, import, void and erase with the code of ticketctl, which the simulation does not know.
 PLAY_OPERATORS = PYTHONPATH=src:lab $(BIN)/python -m operators $(if $(SEED),seed $(SEED),seeds $$(( ($(SEEDS) + 9) / 10 )) && PYTHONPATH=src:lab $(BIN)/python -m operators restores $$(( ($(SEEDS) + 19) / 20 )))
 
-known-bad: .venv/ready  ##lab Count the seeds that catch each wrong algorithm
+known-bad: .venv/ready  ##lab Count the seeds that catch each known-bad algorithm
 	@PYTHONPATH=src:lab $(BIN)/python -m simulation known-bad
 	@PYTHONPATH=src:lab $(BIN)/python -m operators known-bad
 
@@ -203,7 +203,7 @@ format: .venv/ready  ##change Format the code, and apply the fixes of ruff
 	$(BIN)/ruff format .
 	$(BIN)/ruff check .
 
-contracts: .venv/ready  ##change Write what pages and schemas have of the code
+contracts: .venv/ready  ##change Write the generated parts of pages and schemas
 	PYTHONPATH=src:lab $(BIN)/python -m tools.contracts
 	PYTHONPATH=src:lab $(BIN)/python -m tools.pages
 	PYTHONPATH=src $(BIN)/python -m tools.reference
@@ -225,7 +225,7 @@ setup:
 %/ready: always | .venv-uv/ready
 	@cmp -s $(REQUIREMENTS) $@ && $(call is_here,$*) || $(call environments,$* $(REQUIREMENTS))
 
-# First and alone, so that a machine without network says so once.
+# First and alone, so that a machine without network has one error.
 .venv-uv/ready: always
 	@cmp -s requirements/uv.txt $@ && $(call is_here,.venv-uv) || $(call environments,.venv-uv requirements/uv.txt)
 
@@ -254,7 +254,7 @@ requirements: .venv/ready  ##change Pin the packages of the .in files, with hash
 	$(call compile,mutation,requirements/mutation.txt,--constraints src/requirements.txt --constraints requirements/dev.txt)
 
 # --universal: for every platform and every Python from 3.11 on, including the function's 3.13.
-# Without pip's settings: a mirror of some files would give their hashes alone.
+# Without pip's settings: a partial mirror would give only its own hashes.
 compile = UV_SYSTEM_CERTS=true $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command 'make requirements' $(3) requirements/$(1).in --output-file $(2)
 
