@@ -9,13 +9,7 @@ from rich.text import Text
 
 from ticketctl.audit.audit import AuditReport, ProjectAudit
 from ticketctl.audit.reading import AuditPlan
-from ticketctl.cli.output import (
-    counted,
-    print_line,
-    print_table_whole,
-    sanitized,
-    utc,
-)
+from ticketctl.cli.output import counted, print_line, print_table_whole, sanitized, utc
 from ticketctl.ledger.findings import shown_range
 
 _CLOCKS_DIFFER: Final = timedelta(minutes=1)

@@ -9,12 +9,7 @@ from functools import cache
 from typing import Any, Final, TypeVar
 
 from rich.console import Console
-from rich.progress import (  # noqa: TID251 - the one place that makes them.
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    TextColumn,
-)
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, TextColumn  # noqa: TID251 - the one place that makes them.
 from rich.table import Table
 from rich.text import Text
 

@@ -22,8 +22,7 @@ def audit(  # noqa: PLR0913 - one parameter for each option.
     ctx: typer.Context,
     *,
     project: Annotated[
-        list[str] | None,
-        typer.Option(help="Audit only this project; can be repeated."),
+        list[str] | None, typer.Option(help="Audit only this project; can be repeated.")
     ] = None,
     rate: Rate = None,
     tickets_table: TicketsTable = None,

@@ -8,8 +8,7 @@ from ticketctl.commands.application import SEQUENCES, command, finder
 from ticketctl.commands.options import Rate, Yes
 
 ExportFile = Annotated[
-    str,
-    typer.Argument(metavar="FILE", help="An export's lines; - is standard input."),
+    str, typer.Argument(metavar="FILE", help="An export's lines; - is standard input.")
 ]
 
 
@@ -28,8 +27,7 @@ def restore(  # noqa: PLR0913 - one parameter for each option.
         typer.Option(help="Restore only this project; can be repeated."),
     ] = None,
     partial: Annotated[
-        bool,
-        typer.Option(help="Accept a file that was filtered or cut."),
+        bool, typer.Option(help="Accept a file that was filtered or cut.")
     ] = False,
     heads: Annotated[
         str | None,

@@ -7,12 +7,7 @@ import typer
 
 from ticket_numbering.contract.values import MAX_NUMBER, PRIORITIES
 from ticketctl.commands.application import TICKETS, command, finder, program_of
-from ticketctl.commands.options import (
-    File,
-    Json,
-    JsonLines,
-    completed_by,
-)
+from ticketctl.commands.options import File, Json, JsonLines, completed_by
 
 Wait = Annotated[
     bool,

@@ -8,11 +8,7 @@ from uuid import uuid4
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.contract.attributes import (
-    SENT_TIMESTAMP,
-    is_fifo,
-    text_attribute,
-)
+from ticket_numbering.contract.attributes import SENT_TIMESTAMP, is_fifo, text_attribute
 from ticketctl.aws.aws_errors import error_code
 from ticketctl.aws.queues import GROUP_ID, NO_GROUP
 from ticketctl.aws.stack import StackAccess

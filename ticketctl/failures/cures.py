@@ -38,8 +38,7 @@ CURES: Final = {
         "operations.md#aws-refuses-a-call",
     ),
     "DeadLetterError": Cure(
-        "SQS fails: wait. Or it rejects the call.",
-        "operations.md#aws-refuses-a-call",
+        "SQS fails: wait. Or it rejects the call.", "operations.md#aws-refuses-a-call"
     ),
     "DamagedKeyRecordError": Cure(
         "The key's item, which it names, was changed: `ticketctl stop`; `aws dynamodb "
@@ -47,7 +46,7 @@ CURES: Final = {
         '"PROJ#order-7"}}\'`; `ticketctl export --project PROJ --save saved.jsonl`; '
         "`ticketctl restore saved.jsonl`, which makes it again from its ticket, if "
         "there is one; `ticketctl start`. Its message comes back by itself; if it is a "
-        "dead letter by then, redrive it.",
+        "dead letter by then, redrive it."
     ),
     "DamagedSequenceError": Cure(
         "Another program put an item with an impossible number at the top of the "

@@ -4,11 +4,7 @@ import re
 from typing import Any, Final
 
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS, NOT_ONE_LINE
-from ticket_numbering.contract.messages import (
-    MAX_BODY_BYTES,
-    CreateTicket,
-    RequestKey,
-)
+from ticket_numbering.contract.messages import MAX_BODY_BYTES, CreateTicket, RequestKey
 from ticketctl.aws.request_fields import Fields, body_of
 
 _BOUNDS: Final = CreateTicket.model_json_schema()["properties"]

@@ -35,9 +35,7 @@ FIELDS: Final = {"key", "number", ASSIGNED_AT}
 _OF_A_TABLE: Final = (
     ATTRIBUTES
     - CreateTicket.model_fields.keys()
-    - {
-        *(NUMBER, ASSIGNED_AT, ORIGIN, STATUS),
-    }
+    - {NUMBER, ASSIGNED_AT, ORIGIN, STATUS}
 )
 """The attributes that only an export of this system has."""
 
@@ -120,10 +118,7 @@ def check_lines(
             ticket = _ticket(line, defaults)
             for place in (
                 (NUMBER, ticket.number),
-                (
-                    "idempotency_key",
-                    ticket.request.idempotency_key,
-                ),
+                ("idempotency_key", ticket.request.idempotency_key),
             ):
                 own = ticket.project_id, *place
                 if (first := seen.setdefault(own, line.number)) != line.number:

@@ -13,13 +13,7 @@ from ticketctl.ledger.findings import Finding
 from ticketctl.ledger.sequence import hole
 from ticketctl.ledger.standing import covers
 from ticketctl.restore.comparison import agree, is_tie
-from ticketctl.restore.database import (
-    DIFFERENT,
-    SAME,
-    TICKET_THERE,
-    UNLIKE,
-    Database,
-)
+from ticketctl.restore.database import DIFFERENT, SAME, TICKET_THERE, UNLIKE, Database
 from ticketctl.restore.deeds import is_mark
 from ticketctl.restore.plan import VOUCHED
 

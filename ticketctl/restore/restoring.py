@@ -10,11 +10,7 @@ from ticket_numbering.contract.events import ticket_key
 from ticketctl.aws.stack import Stack
 from ticketctl.aws.worker_state import restoring, worker_state
 from ticketctl.cli.errors import InputError
-from ticketctl.cli.output import (
-    note_if_interrupted,
-    print_note,
-    with_progress,
-)
+from ticketctl.cli.output import note_if_interrupted, print_note, with_progress
 from ticketctl.files.lines import Problems
 from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.record import KeyRecord

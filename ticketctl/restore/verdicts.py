@@ -32,15 +32,7 @@ from ticketctl.ledger.sequence import is_given_here
 from ticketctl.ledger.standing import covers, problem_of
 from ticketctl.restore.comparison import difference, gives_way
 from ticketctl.restore.database import Slot
-from ticketctl.restore.deeds import (
-    NOTHING,
-    Act,
-    Deed,
-    Form,
-    Terms,
-    is_mark,
-    refused,
-)
+from ticketctl.restore.deeds import NOTHING, Act, Deed, Form, Terms, is_mark, refused
 
 _UNLIKE: Final = "it differs from the record of its idempotency_key in "
 

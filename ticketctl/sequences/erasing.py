@@ -7,12 +7,7 @@ sequence can still be verified; without the salt a guess of the text cannot be t
 from collections.abc import Mapping
 from typing import Final
 
-from ticket_numbering.contract.dynamodb_items import (
-    CHAIN,
-    COMMITMENT,
-    NUMBER,
-    STATUS,
-)
+from ticket_numbering.contract.dynamodb_items import CHAIN, COMMITMENT, NUMBER, STATUS
 from ticketctl.aws.items import key_record, put_or_check
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader

@@ -24,12 +24,7 @@ from ticket_numbering.contract.mark_events import TicketErased, TicketVoided
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import SETTLING_SECONDS, TableReader
 from ticketctl.aws.tickets import tickets_above
-from ticketctl.cli.output import (
-    console,
-    note_if_interrupted,
-    print_note,
-    with_progress,
-)
+from ticketctl.cli.output import console, note_if_interrupted, print_note, with_progress
 from ticketctl.ledger.chain import chain_problem
 from ticketctl.ledger.findings import FindingKind
 from ticketctl.ledger.item import Item, Malformed, Reserved, Ticket
