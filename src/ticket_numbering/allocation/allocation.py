@@ -32,6 +32,7 @@ from ticket_numbering.contract.errors import (
     SequenceContentionError,
     SequenceFullError,
     StoreRefusedError,
+    StoreThrottledError,
     TransientError,
 )
 from ticket_numbering.contract.messages import CreateTicket
@@ -203,6 +204,9 @@ class Allocator:
         progress.head = step.head
         if step.splits:
             progress.split(block, "an item of the block is invalid")
+        if isinstance(step.error, StoreThrottledError):
+            # Together its items may be more than the partition ever takes at once.
+            progress.block_limit = max(1, len(block.requests) // 2)
         return step.error
 
     def _back_off(

@@ -190,7 +190,7 @@ RUNS = cases(
         "taken-then-held": Run(
             0, 3, lambda s: [overtaken_and_held(s)], [1, 5], reads=2, delays=1
         ),
-        "throttled": Run(4, 2, lambda _: [THROTTLED], [5, 5], reads=2, delays=1),
+        "throttled": Run(4, 2, lambda _: [THROTTLED], [5, 5, 6], reads=2, delays=1),
         "write-lost": Run(2, 2, lambda _: [unanswered], [3, 3], reads=2, delays=1),
         "answer-lost": Run(2, 3, lambda s: [answer_lost(s)], [3, 6], reads=2, delays=1),
     }
