@@ -32,20 +32,20 @@ from ticketctl.ledger.item import Reserved, Ticket, parse
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.restore import (
     command,
-    deeds,
+    deciding,
     outlines,
     planning,
     reading,
     restoring,
-    verdicts,
+    steps,
 )
-from ticketctl.restore.deeds import Deed, Form, Terms
+from ticketctl.restore.deciding import Decider
 from ticketctl.restore.ending import End
 from ticketctl.restore.plan import Plan
 from ticketctl.restore.planning import Planner
 from ticketctl.restore.reading import ExportReader
 from ticketctl.restore.restoring import Restore
-from ticketctl.restore.verdicts import Verdicts
+from ticketctl.restore.steps import Form, Step, Terms
 from ticketctl.restore.writing import Writer
 
 NO_JUDGE: Final[Change] = planning, "blamed", returning({})
@@ -78,13 +78,13 @@ _TABLE: Final = {
         bad(
             "brings each hash back",
             1,
-            (Verdicts, "_formed", returning(Deed(Form.WHOLE))),
+            (Decider, "_formed", returning(Step(Form.WHOLE))),
         ),
-        bad("does not believe the record", 5, (Verdicts, "_formed", as_if_unrecorded)),
+        bad("does not believe the record", 5, (Decider, "_formed", as_if_unrecorded)),
         bad(
             "does not believe the ticket above",
             17,
-            (verdicts, "covers", returning(value=False)),
+            (deciding, "covers", returning(value=False)),
         ),
         bad(
             "takes each project for empty",
@@ -97,14 +97,14 @@ _TABLE: Final = {
         bad(
             "brings a hash back above any other",
             47,
-            (verdicts, "problem_of", returning("")),
+            (deciding, "problem_of", returning("")),
             NO_JUDGE,
         ),
         bad(
             "makes a record of a changed ticket",
             47,
-            (verdicts, "problem_of", returning("")),
-            (planning, "without_doubtful", lambda _: lambda _, deeds: deeds),
+            (deciding, "problem_of", returning("")),
+            (planning, "without_doubtful", lambda _: lambda _, steps: steps),
             NO_JUDGE,
         ),
         bad(
@@ -123,7 +123,7 @@ _TABLE: Final = {
             (Plan, "due", then(lambda due: reversed([*due]))),
         ),
         bad("goes on above a hole", 28, (Plan, "let_wait", returning(None))),
-        bad("makes no record", 1, (Verdicts, "record_of", returning(None))),
+        bad("makes no record", 1, (Decider, "record_of", returning(None))),
         bad("writes no record", 1, *writing_no(puts_record)),
         bad("writes no ticket", 1, *writing_no(puts_ticket)),
         bad(
@@ -139,7 +139,7 @@ _TABLE: Final = {
         bad(
             "gives an import's key its old time",
             5,
-            (verdicts, "ORIGIN", lambda _: "none"),
+            (deciding, "ORIGIN", lambda _: "none"),
         ),
     ),
     Invariant.RESTORE_FOREIGN: (
@@ -155,7 +155,7 @@ _TABLE: Final = {
         bad(
             "overwrites what is there",
             21,
-            (verdicts, "gives_way", returning(value=True)),
+            (deciding, "gives_way", returning(value=True)),
             NO_JUDGE,
         ),
     ),
@@ -171,16 +171,16 @@ _TABLE: Final = {
         bad(
             "loses the marks of a seed",
             28,
-            (deeds, "SEED_ATTRIBUTES", lambda _: frozenset()),
+            (steps, "SEED_ATTRIBUTES", lambda _: frozenset()),
         ),
     ),
     Invariant.RESTORE_REFUSED: (
         bad(
             "leaves reserved numbers",
             1,
-            (verdicts, "gives_way", unless_there(Reserved)),
+            (deciding, "gives_way", unless_there(Reserved)),
         ),
-        bad("gives no hash again", 1, (verdicts, "gives_way", unless_there(Ticket))),
+        bad("gives no hash again", 1, (deciding, "gives_way", unless_there(Ticket))),
     ),
     Invariant.ERASED_RECORD: (
         bad(

@@ -15,7 +15,7 @@ from ticket_numbering.contract.dynamodb_items import SEED_ATTRIBUTES
 from ticketctl.aws.items import plain
 from ticketctl.ledger.item import parse
 from ticketctl.ledger.standing import covers
-from ticketctl.restore.deeds import MARK
+from ticketctl.restore.steps import MARK
 
 Fields = Mapping[str, Any]
 

@@ -48,9 +48,9 @@ from ticketctl.ledger.item import MARKS
 from ticketctl.restore import command
 from ticketctl.restore.command import commands
 from ticketctl.restore.database import Database
-from ticketctl.restore.deeds import Terms
 from ticketctl.restore.reading import ExportReader, read_tables, saved_file
 from ticketctl.restore.restoring import Restore
+from ticketctl.restore.steps import Terms
 from ticketctl.sequences.marking import Marking
 from ticketctl.sequences.seeding import Seed
 

@@ -20,11 +20,11 @@ from ticketctl.ledger.findings import FindingKind
 from ticketctl.ledger.item import Ticket
 from ticketctl.restore.comparison import marks_left
 from ticketctl.restore.database import DIFFERENT, Database
-from ticketctl.restore.deeds import Form, Terms
 from ticketctl.restore.ending import commands_for
 from ticketctl.restore.outlines import Outline
 from ticketctl.restore.reading import NOTHING, ExportReader, read_tables, saved_file
 from ticketctl.restore.restoring import Restore
+from ticketctl.restore.steps import Form, Terms
 
 
 @dataclass(frozen=True)
@@ -166,11 +166,11 @@ def commands(restore: Restore) -> Iterator[str]:
         if not restore.is_part:  # The rest of the file may have the numbers.
             yield from commands_for(stack, database, outline)
         for number in database.numbers(project_id, DIFFERENT):
-            slot, deed = (
+            slot, step = (
                 database.slot(project_id, number),
-                database.plan.deed(project_id, number),
+                database.plan.step(project_id, number),
             )
-            stays = deed.form is Form.NONE
+            stays = step.form is Form.NONE
             if stays and isinstance(slot.own, Ticket) and slot.there:
                 for command in marks_left(slot.own, slot.there):
                     yield f"{stack.program} {command}"

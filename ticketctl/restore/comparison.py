@@ -16,7 +16,7 @@ from ticket_numbering.contract.dynamodb_items import (
 )
 from ticketctl.ledger.item import MARKS, Item, ItemKind, Malformed, Reserved, Ticket
 from ticketctl.ledger.sequence import is_given_here
-from ticketctl.restore.deeds import is_mark
+from ticketctl.restore.steps import is_mark
 
 
 def gives_way(own: Item, there: Item) -> bool:

@@ -26,8 +26,8 @@ from ticketctl.aws.tickets import get_ticket, tickets_above
 from ticketctl.ledger.item import Item
 from ticketctl.restore.comparison import agree
 from ticketctl.restore.database import Database
-from ticketctl.restore.deeds import MARK, Form, Terms, is_mark
 from ticketctl.restore.outlines import Outline
+from ticketctl.restore.steps import MARK, Form, Terms, is_mark
 from ticketctl.sequences.seeding import Seed
 
 _LISTED: Final = 1_000
@@ -52,9 +52,9 @@ class End:
             return ""
         outline.mark = number
         slot = self.database.slot(project_id, number)
-        deed = self.database.plan.deed(project_id, number)
+        step = self.database.plan.step(project_id, number)
         item = slot.nearest
-        chain = item.chain if deed.form is not Form.EXTERNAL else ""
+        chain = item.chain if step.form is not Form.EXTERNAL else ""
         seed = Seed(self.stack, project_id, number, self.terms.caller, MARK)
 
         def attempt() -> bool:

@@ -17,8 +17,8 @@ from ticketctl.ledger.judge import Window, judge, new_findings, ranges_of
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
 from ticketctl.ledger.standing import OF_CONTENT
 from ticketctl.restore.database import Database, Slot
-from ticketctl.restore.deeds import Act, Deed, refused
-from ticketctl.restore.verdicts import Verdicts
+from ticketctl.restore.deciding import Decider
+from ticketctl.restore.steps import Act, Step, refused
 
 _HOLES: Final = {FindingKind.GAP, FindingKind.UNFINISHED_SEED}
 
@@ -37,30 +37,30 @@ class Stretch:
 
 def new_in(
     database: Database,
-    verdicts: Verdicts,
+    decider: Decider,
     stretch: Stretch,
-    deeds: Mapping[int, Deed],
+    steps: Mapping[int, Step],
     top: int,
 ) -> list[Finding]:
-    """Return the findings that deeds would bring.
+    """Return the findings that steps would bring.
 
     Args:
         database: The tables and the file.
-        verdicts: The judgement on single numbers.
+        decider: The judgement on single numbers.
         stretch: The numbers.
-        deeds: Their deeds.
+        steps: Their steps.
         top: The project's highest number, of the tables or of the file.
     """
-    project_id, slots, terms = stretch.project_id, stretch.slots, verdicts.terms
+    project_id, slots, terms = stretch.project_id, stretch.slots, decider.terms
     before = [slot.there for slot in slots if slot.there]
-    after = [*_results(database, verdicts, stretch, deeds)]
-    records = dict(_records(database, verdicts, [*before, *after]))
+    after = [*_results(database, decider, stretch, steps)]
+    records = dict(_records(database, decider, [*before, *after]))
     written = records | {
         record.key: record
-        for number, deed in deeds.items()
-        if deed.act is Act.PUT and deed.record
-        for key in [str(deed.record["idempotency_key"])]
-        for record in [KeyRecord(project_id, key, number, deed.record)]
+        for number, step in steps.items()
+        if step.act is Act.PUT and step.record
+        for key in [str(step.record["idempotency_key"])]
+        for record in [KeyRecord(project_id, key, number, step.record)]
     }
     named = {record.number for record in records.values() if record}
     slots_named = (database.slot(project_id, number) for number in named)
@@ -77,18 +77,18 @@ def new_in(
 
 
 def _results(
-    database: Database, verdicts: Verdicts, stretch: Stretch, deeds: Mapping[int, Deed]
+    database: Database, decider: Decider, stretch: Stretch, steps: Mapping[int, Step]
 ) -> Iterator[Item]:
     """Yield the items that the numbers have in the end, in ascending order."""
-    terms = verdicts.terms
+    terms = decider.terms
     for slot in stretch.slots:
-        deed = deeds[slot.number]
-        if item := terms.result(slot.own, slot.there, deed):
+        step = steps[slot.number]
+        if item := terms.result(slot.own, slot.there, step):
             yield item
-        if deed.reserves:
+        if step.reserves:
             place = stretch.project_id, slot.number + 1
             kept = database.kept_hash(*place)
-            yield parse(terms.reserved(*place, deed.reserves, **kept))
+            yield parse(terms.reserved(*place, step.reserves, **kept))
 
 
 def _expired(items: Iterable[Item], days: int) -> Iterator[int]:
@@ -101,7 +101,7 @@ def _expired(items: Iterable[Item], days: int) -> Iterator[int]:
 
 
 def _records(
-    database: Database, verdicts: Verdicts, items: Sequence[Item]
+    database: Database, decider: Decider, items: Sequence[Item]
 ) -> Iterator[tuple[RequestKey, KeyRecord | None]]:
     """Yield the tables' records of tickets, and those that name their numbers.
 
@@ -112,28 +112,28 @@ def _records(
         for record in database.records.naming(*place, is_own=False):
             yield record.key, record
     for item in items:
-        if isinstance(item, Ticket) and verdicts.record_of(item):
+        if isinstance(item, Ticket) and decider.record_of(item):
             of_key = database.records.of_key(item.key)
             if not isinstance(of_key, MalformedRecord):
                 yield item.key, of_key
 
 
 def blamed(
-    findings: Iterable[Finding], deeds: Mapping[int, Deed], last: int
-) -> dict[int, Deed]:
+    findings: Iterable[Finding], steps: Mapping[int, Step], last: int
+) -> dict[int, Step]:
     """Return the refusals of the numbers that would bring findings.
 
     What a hole above the last number has behind it waits for the hole, and is named
     once.
     """
-    due = sorted(number for number, deed in deeds.items() if deed.is_due)
-    refusals: dict[int, Deed] = {}
+    due = sorted(number for number, step in steps.items() if step.is_due)
+    refusals: dict[int, Step] = {}
     for finding in findings:
         is_hole = finding.kind in _HOLES and finding.recorded is None
         if is_hole and min(finding.numbers) > last:
             continue
         if finding.kind is FindingKind.DUPLICATE and not any(
-            deeds[number].form for number in finding.numbers if number in deeds
+            steps[number].form for number in finding.numbers if number in steps
         ):
             continue  # Both are there, and a record says which of them counts.
         for first, end in ranges_of(finding):
@@ -141,7 +141,7 @@ def blamed(
             around = [
                 number
                 for number in due
-                if first - 1 <= number + bool(deeds[number].reserves)
+                if first - 1 <= number + bool(steps[number].reserves)
                 and number <= end + 1
             ]
             for number in within or around:
@@ -151,9 +151,9 @@ def blamed(
 
 
 def without_doubtful(
-    findings: Iterable[Finding], deeds: Mapping[int, Deed]
-) -> dict[int, Deed]:
-    """Return the deeds without records that would be made of tickets in doubt."""
+    findings: Iterable[Finding], steps: Mapping[int, Step]
+) -> dict[int, Step]:
+    """Return the steps without records that would be made of tickets in doubt."""
     doubts = [
         ends
         for finding in findings
@@ -161,8 +161,8 @@ def without_doubtful(
         for ends in ranges_of(finding)
     ]
     return {
-        number: replace(deed, act=Act.NONE, record=None)
-        if deed.is_made and any(low <= number <= high for low, high in doubts)
-        else deed
-        for number, deed in deeds.items()
+        number: replace(step, act=Act.NONE, record=None)
+        if step.is_made and any(low <= number <= high for low, high in doubts)
+        else step
+        for number, step in steps.items()
     }

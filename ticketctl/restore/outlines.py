@@ -14,8 +14,8 @@ from ticketctl.ledger.sequence import hole
 from ticketctl.ledger.standing import covers
 from ticketctl.restore.comparison import agree, is_tie
 from ticketctl.restore.database import DIFFERENT, SAME, TICKET_THERE, UNLIKE, Database
-from ticketctl.restore.deeds import is_mark
 from ticketctl.restore.plan import VOUCHED
+from ticketctl.restore.steps import is_mark
 
 _UNTIED: Final = (
     "nothing shows that it is of the same history: no number that both have, and no "

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ticketctl.aws.items import json_values
 from ticketctl.ledger.item import Item, ItemKind, parse
 from ticketctl.ledger.sequence import guards_a_seed, is_given_here
-from ticketctl.restore.deeds import Act, Deed, Form
+from ticketctl.restore.steps import Act, Form, Step
 
 COLUMNS: Final = """
     run INT,            -- The end of an unbroken run of external numbers, or its own.
@@ -22,7 +22,7 @@ COLUMNS: Final = """
     reserves INT,
     why TEXT
 """
-"""Those of a deed, in the table of numbers."""
+"""Those of a step, in the table of numbers."""
 
 _DEED: Final = "form, act, record, is_erased, is_witnessed, reserves, why"
 _IS_BACK: Final = "why = '' AND form <> ''"
@@ -56,22 +56,22 @@ _COUNTS: Final = {
 
 @dataclass(frozen=True)
 class Plan:
-    """The deeds of a database."""
+    """The steps of a database."""
 
     sql: sqlite3.Connection
 
-    def set_deeds(
-        self, project_id: str, deeds: Iterable[tuple[int, tuple[int, int], Deed]]
+    def set_steps(
+        self, project_id: str, steps: Iterable[tuple[int, tuple[int, int], Step]]
     ) -> None:
         """Keep what is to be done at numbers, each with its run and rank."""
         rows = [
             (
-                *(*order, deed.form.value, deed.act.value),
-                json.dumps(json_values(deed.record)) if deed.record else None,
-                *(deed.is_erased, deed.is_witnessed, deed.reserves, deed.why),
+                *(*order, step.form.value, step.act.value),
+                json.dumps(json_values(step.record)) if step.record else None,
+                *(step.is_erased, step.is_witnessed, step.reserves, step.why),
                 *(project_id, number),
             )
-            for number, order, deed in deeds
+            for number, order, step in steps
         ]
         columns = f"run, rank, {_DEED}".split(", ")
         query = (
@@ -97,17 +97,17 @@ class Plan:
         for number, own in self._rows("number, own", condition, project_id, last):
             yield number, parse(json.loads(own)).kind
 
-    def due(self, project_id: str) -> Iterator[tuple[int, Deed]]:
+    def due(self, project_id: str) -> Iterator[tuple[int, Step]]:
         """Yield what is to be done, in the order of the writes."""
         order = "run DESC, rank, number DESC"
         rows = self._rows(f"number, {_DEED}", f"{_IS_DUE} ORDER BY {order}", project_id)
         for number, *columns in rows:
-            yield number, _deed(*columns)
+            yield number, _step(*columns)
 
-    def deed(self, project_id: str, number: int) -> Deed:
-        """Return the deed of a number of the file."""
+    def step(self, project_id: str, number: int) -> Step:
+        """Return the step of a number of the file."""
         [columns] = self._rows(_DEED, "number = ?", project_id, number)
-        return _deed(*columns)
+        return _step(*columns)
 
     def refusals(self, project_id: str) -> Iterator[tuple[int, int, str]]:
         """Yield line, number and reason of what is refused."""
@@ -147,9 +147,9 @@ class Order:
         return self.end, 0 if is_end else 1 if guards_a_seed(item.kind) else 2
 
 
-def _deed(form: str, act: str, record: str | None, *rest: Any) -> Deed:
+def _step(form: str, act: str, record: str | None, *rest: Any) -> Step:
     is_erased, is_witnessed, reserves, why = rest
-    return Deed(
+    return Step(
         *(Form(form), Act(act), json.loads(record) if record else None),
         *(bool(is_erased), bool(is_witnessed), reserves),
         why=why,

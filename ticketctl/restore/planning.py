@@ -7,11 +7,11 @@ from typing import Final
 from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.sequence import explains_above, explains_below, is_given_here
 from ticketctl.restore.database import Database, Slot
-from ticketctl.restore.deeds import Deed, Form, refused
+from ticketctl.restore.deciding import Candidate, Decider
 from ticketctl.restore.objections import Stretch, blamed, new_in, without_doubtful
 from ticketctl.restore.outlines import Outline
 from ticketctl.restore.plan import OTHER, Order
-from ticketctl.restore.verdicts import Candidate, Verdicts
+from ticketctl.restore.steps import Form, Step, refused
 
 _AT_A_TIME: Final = 500
 
@@ -21,7 +21,7 @@ class Planner:
     """Plans the projects of a database."""
 
     database: Database
-    verdicts: Verdicts
+    decider: Decider
 
     def plan(self, outline: Outline) -> None:
         """Decide about each number of a project."""
@@ -30,16 +30,16 @@ class Planner:
         order = Order()
         while slots := self.database.slots(project_id, number, _AT_A_TIME):
             number = slots[0].number - 1
-            deeds = self._decide(outline, self._stretch(project_id, slots, above))
+            steps = self._decide(outline, self._stretch(project_id, slots, above))
             rows = [
-                (slot.number, order.place(slot.number, slot.nearest), deed)
+                (slot.number, order.place(slot.number, slot.nearest), step)
                 for slot in reversed(slots)
-                for deed in [deeds[slot.number]]
+                for step in [steps[slot.number]]
             ]
-            self.database.plan.set_deeds(project_id, rows)
-            above = self._result(slots[0], deeds[slots[0].number])
+            self.database.plan.set_steps(project_id, rows)
+            above = self._result(slots[0], steps[slots[0].number])
 
-    def judge_again(self, outline: Outline, number: int) -> Deed:
+    def judge_again(self, outline: Outline, number: int) -> Step:
         """Decide about one number anew, by what the tables have now."""
         project_id = outline.project_id
         slot = self.database.slot(project_id, number)
@@ -53,40 +53,40 @@ class Planner:
         below = self.database.slots(project_id, slots[0].number - 1, 1)
         return Stretch(project_id, slots, below[0] if below else None, above)
 
-    def _decide(self, outline: Outline, stretch: Stretch) -> dict[int, Deed]:
+    def _decide(self, outline: Outline, stretch: Stretch) -> dict[int, Step]:
         """Decide about a stretch until the judge finds nothing new."""
-        refusals: dict[int, Deed] = {}
+        refusals: dict[int, Step] = {}
         while True:
-            deeds = self._deeds(outline, stretch, refusals)
-            if not any(deed.is_due for deed in deeds.values()):
-                return deeds
-            findings = new_in(self.database, self.verdicts, stretch, deeds, outline.top)
+            steps = self._steps(outline, stretch, refusals)
+            if not any(step.is_due for step in steps.values()):
+                return steps
+            findings = new_in(self.database, self.decider, stretch, steps, outline.top)
             if outline.is_whole:
                 outline.findings += findings
-                return without_doubtful(findings, deeds)
-            new = blamed(findings, deeds, outline.last)
+                return without_doubtful(findings, steps)
+            new = blamed(findings, steps, outline.last)
             if not new:
-                return deeds
+                return steps
             refusals |= new
 
-    def _deeds(
-        self, outline: Outline, stretch: Stretch, refusals: Mapping[int, Deed]
-    ) -> dict[int, Deed]:
-        """Return the deeds, of which each may vouch for the one below."""
-        deeds: dict[int, Deed] = {}
+    def _steps(
+        self, outline: Outline, stretch: Stretch, refusals: Mapping[int, Step]
+    ) -> dict[int, Step]:
+        """Return the steps, of which each may vouch for the one below."""
+        steps: dict[int, Step] = {}
         above, slots = stretch.above, stretch.slots
         before = [stretch.below, *slots[:-1]]
         for slot, lower in zip(reversed(slots), reversed(before), strict=True):
-            deed = refusals.get(slot.number)
-            if deed is None:
-                deed = self._deed(outline, slot, lower, above)
-            deeds[slot.number] = deed
-            above = self._result(slot, deed) or above
-        return deeds
+            step = refusals.get(slot.number)
+            if step is None:
+                step = self._step(outline, slot, lower, above)
+            steps[slot.number] = step
+            above = self._result(slot, step) or above
+        return steps
 
-    def _deed(
+    def _step(
         self, outline: Outline, slot: Slot, lower: Slot | None, above: Item | None
-    ) -> Deed:
+    ) -> Step:
         number, own, records = slot.number, slot.own, self.database.records
         if own and outline.other and number >= outline.other:
             return refused(OTHER)
@@ -103,10 +103,10 @@ class Planner:
             self._rival(slot),
             outline.is_whole,
         )
-        deed = self.verdicts.deed(candidate)
-        if deed.form is Form.NONE or is_next or above is None:
-            return deed
-        return replace(deed, reserves=self._reserves(slot, deed, above))
+        step = self.decider.step(candidate)
+        if step.form is Form.NONE or is_next or above is None:
+            return step
+        return replace(step, reserves=self._reserves(slot, step, above))
 
     def _rival(self, slot: Slot) -> int:
         """Return the number of a ticket that keeps a key's record from the slot's.
@@ -124,17 +124,17 @@ class Planner:
             other = self.database.slot(key.project_id, number)
             for item in (other.there, other.own if is_later else None):
                 is_of_key = isinstance(item, Ticket) and item.key == key
-                if item and is_of_key and self.verdicts.record_of(item):
+                if item and is_of_key and self.decider.record_of(item):
                     return number
         return 0
 
-    def _reserves(self, slot: Slot, deed: Deed, above: Item) -> int:
+    def _reserves(self, slot: Slot, step: Step, above: Item) -> int:
         """Return the end of the seed for which the next number, a free one, is taken.
 
         A slow worker increments past a ticket, never past a reserved number. Behind a
         seed's end it goes on, unless another seed above has taken the next number.
         """
-        item, there = self._result(slot, deed), slot.there
+        item, there = self._result(slot, step), slot.there
         if item is None or explains_above(item.kind):
             return 0
         loses_origin = (
@@ -147,6 +147,6 @@ class Planner:
         end = there.seed_end if there else 0
         return end if end > slot.number + 1 else above.number
 
-    def _result(self, slot: Slot, deed: Deed) -> Item | None:
+    def _result(self, slot: Slot, step: Step) -> Item | None:
         """Return the item that a number has in the end."""
-        return self.verdicts.terms.result(slot.own, slot.there, deed)
+        return self.decider.terms.result(slot.own, slot.there, step)

@@ -15,13 +15,13 @@ from ticketctl.files.lines import Problems
 from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.restore.database import Database
-from ticketctl.restore.deeds import Form, Terms
+from ticketctl.restore.deciding import Decider, is_over
 from ticketctl.restore.ending import End
 from ticketctl.restore.outlines import Outline, close, outline_of, waiting
 from ticketctl.restore.plan import OPEN, OTHER, WAITS
 from ticketctl.restore.planning import Planner
 from ticketctl.restore.reading import Saved
-from ticketctl.restore.verdicts import Verdicts, is_over
+from ticketctl.restore.steps import Form, Terms
 from ticketctl.restore.writing import BACK, THERE, Writer, Written
 
 _UNFINISHED: Final = "not all is back: do not start the worker, and run it again"
@@ -43,7 +43,7 @@ class Restore:
 
     def __post_init__(self) -> None:
         """Begin without a plan."""
-        self.planner = Planner(self.database, Verdicts(self.terms))
+        self.planner = Planner(self.database, Decider(self.terms))
 
     def plan(self) -> None:
         """Decide about every line, and print the refusals."""
@@ -142,11 +142,11 @@ class Restore:
         problems: Problems,
     ) -> None:
         """Count the lines that are back; name the others."""
-        number, deed, result = written
+        number, step, result = written
         if result == BACK:
             own = self.database.slot(project_id, number).own
             kind = "tickets" if isinstance(own, Ticket) else "reserved numbers"
-            counts["records alone" if deed.form is Form.NONE else kind] += 1
+            counts["records alone" if step.form is Form.NONE else kind] += 1
         elif result != THERE:
             line = self.database.slot(project_id, number).line
             problems.add(line, f"{ticket_key(project_id, number)}: {result}")

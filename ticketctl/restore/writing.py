@@ -27,10 +27,10 @@ from ticketctl.aws.tickets import around_each
 from ticketctl.ledger.item import Item, Ticket
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.restore.database import Database
-from ticketctl.restore.deeds import Act, Deed, Form, Terms
 from ticketctl.restore.outlines import Outline
 from ticketctl.restore.planning import Planner
 from ticketctl.restore.reading import Saved
+from ticketctl.restore.steps import Act, Form, Step, Terms
 
 MAX_ACTIONS: Final = 100
 MAX_BYTES: Final = 4 * 1024 * 1024
@@ -49,8 +49,8 @@ BACK: Final = "back"
 THERE: Final = "there already"
 
 Action = Mapping[str, Any]
-Written = tuple[int, Deed, str]
-"""A number, its deed, and `BACK`, `THERE`, or why not."""
+Written = tuple[int, Step, str]
+"""A number, its step, and `BACK`, `THERE`, or why not."""
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Block:
 
     actions: dict[tuple[str, str], Action] = field(default_factory=dict)
     size: int = 0
-    deeds: list[tuple[int, Deed]] = field(default_factory=list)
+    steps: list[tuple[int, Step]] = field(default_factory=list)
 
     def takes(self, actions: Mapping[tuple[str, str], Action], size: int) -> bool:
         """Return whether there is room for more actions."""
@@ -72,7 +72,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes the due deeds, block by block."""
+    """Writes the due steps, block by block."""
 
     stack: StackAccess
     database: Database
@@ -84,62 +84,62 @@ class Writer:
     """Numbers that others have written since they were judged."""
 
     def write(self, outline: Outline) -> Iterator[Written]:
-        """Write a project's due deeds; yield each with `BACK`, `THERE`, or why not."""
+        """Write a project's due steps; yield each with `BACK`, `THERE`, or why not."""
         block = Block()
         # A seed that began before the mark stood can have its end above it.
         self.stale.add((outline.project_id, outline.mark))
-        last: list[tuple[int, Deed]] = []
-        for number, deed in self.database.plan.due(outline.project_id):
+        last: list[tuple[int, Step]] = []
+        for number, step in self.database.plan.due(outline.project_id):
             if number == outline.mark:  # It stands until all below is back.
-                last.append((number, deed))
+                last.append((number, step))
             else:
-                block = yield from self._add(outline, block, number, deed)
+                block = yield from self._add(outline, block, number, step)
         yield from self._flush(outline, block)
-        for number, deed in last:
-            yield self._alone(outline, number, deed)
+        for number, step in last:
+            yield self._alone(outline, number, step)
 
     def _add(
-        self, outline: Outline, block: Block, number: int, deed: Deed
+        self, outline: Outline, block: Block, number: int, step: Step
     ) -> Generator[Written, None, Block]:
-        """Add a deed to a block, or to a new one; write the full one first."""
-        actions, size = self._actions(outline.project_id, number, deed, block)
+        """Add a step to a block, or to a new one; write the full one first."""
+        actions, size = self._actions(outline.project_id, number, step, block)
         if not block.takes(actions, size):
             yield from self._flush(outline, block)
             block = Block()
-            actions, size = self._actions(outline.project_id, number, deed, block)
+            actions, size = self._actions(outline.project_id, number, step, block)
         block.actions |= actions
         block.size += size
-        block.deeds.append((number, deed))
+        block.steps.append((number, step))
         return block
 
     def _flush(self, outline: Outline, block: Block) -> Iterator[Written]:
         """Write a block; line by line if it cannot be written as it is."""
-        if not block.deeds:
+        if not block.steps:
             return
         if self._transact(outline.project_id, block):
-            yield from ((number, deed, BACK) for number, deed in block.deeds)
+            yield from ((number, step, BACK) for number, step in block.steps)
             return
-        for number, deed in block.deeds:
-            yield self._alone(outline, number, deed)
+        for number, step in block.steps:
+            yield self._alone(outline, number, step)
 
-    def _alone(self, outline: Outline, number: int, deed: Deed) -> Written:
+    def _alone(self, outline: Outline, number: int, step: Step) -> Written:
         """Write one line; judge it again if the tables are not as they were."""
         project_id, tried = outline.project_id, None
         is_stale = (project_id, number) in self.stale
         for _ in self.retry.tries():
             if is_stale:
-                self._look_again(project_id, number, deed)
-                deed = self.planner.judge_again(outline, number)
-            if not deed.is_due:
-                return number, deed, deed.why or THERE
-            before = self.database.slot(project_id, number), deed
+                self._look_again(project_id, number, step)
+                step = self.planner.judge_again(outline, number)
+            if not step.is_due:
+                return number, step, step.why or THERE
+            before = self.database.slot(project_id, number), step
             if before == tried:
-                return number, deed, "DynamoDB refuses it as invalid"
-            actions, size = self._actions(project_id, number, deed, Block())
-            if self._transact(project_id, Block(actions, size, [(number, deed)])):
-                return number, deed, BACK
+                return number, step, "DynamoDB refuses it as invalid"
+            actions, size = self._actions(project_id, number, step, Block())
+            if self._transact(project_id, Block(actions, size, [(number, step)])):
+                return number, step, BACK
             tried, is_stale = before, True
-        return number, deed, "others kept writing it: run this again"
+        return number, step, "others kept writing it: run this again"
 
     def _transact(self, project_id: str, block: Block) -> bool:
         """Write a block; return whether it is written, or else to be looked at."""
@@ -161,21 +161,21 @@ class Writer:
         return self.retry.until(attempt, busy) == BACK
 
     def _actions(
-        self, project_id: str, number: int, deed: Deed, block: Block
+        self, project_id: str, number: int, step: Step, block: Block
     ) -> tuple[dict[tuple[str, str], Action], int]:
         """Return the actions for a number, with the checks of its ground."""
         actions: dict[tuple[str, str], Action] = {}
         slot, size = self.database.slot(project_id, number), 0
-        if deed.form is not Form.NONE:
+        if step.form is not Form.NONE:
             own = self.file.item(self.database, project_id, number)
-            item = self.terms.formed(deed, own, slot.there)
+            item = self.terms.formed(step, own, slot.there)
             size += self.database.place(project_id, number)[0].size
             put = self._of_ticket(project_id, number, item.fields, slot.there)
             actions["tickets", str(number)] = put
-            if deed.reserves:
+            if step.reserves:
                 kept = self.database.kept_hash(project_id, number + 1)
                 guard = self.terms.reserved(
-                    project_id, number + 1, deed.reserves, **kept
+                    project_id, number + 1, step.reserves, **kept
                 )
                 put = self._of_ticket(project_id, number + 1, guard, None)
                 actions["tickets", str(number + 1)] = put
@@ -183,14 +183,14 @@ class Writer:
             check = self._of_ticket(project_id, number, None, slot.there)
             actions["tickets", str(number)] = check
         above = "tickets", str(number + 1)
-        if deed.is_witnessed and above not in block.actions:
+        if step.is_witnessed and above not in block.actions:
             actions[above] = self._witness(project_id, number)
-        if deed.act is not Act.NONE:
+        if step.act is not Act.NONE:
             own_key = slot.own.idempotency_key if slot.own else None
-            fields = deed.record or {"idempotency_key": own_key}
+            fields = step.record or {"idempotency_key": own_key}
             key = RequestKey(project_id, str(fields["idempotency_key"]))
-            size += len(str(deed.record or ""))
-            actions["keys", key.idempotency_key] = self._of_key(key, deed)
+            size += len(str(step.record or ""))
+            actions["keys", key.idempotency_key] = self._of_key(key, step)
         return actions, size
 
     def _of_ticket(
@@ -217,15 +217,15 @@ class Writer:
             table, ticket_id(project_id, number + 1), None, before, names
         )
 
-    def _of_key(self, key: RequestKey, deed: Deed) -> Action:
+    def _of_key(self, key: RequestKey, step: Step) -> Action:
         record = self.database.records.of_key(key)
         before = record.fields if isinstance(record, KeyRecord) else {}
         table, place = self.stack.outputs["IdempotencyKeysTableName"], key_id(key)
         return put_or_check(
-            table, serialized({RECORD_ID: place}), deed.record, before, _OF_RECORD
+            table, serialized({RECORD_ID: place}), step.record, before, _OF_RECORD
         )
 
-    def _look_again(self, project_id: str, number: int, deed: Deed) -> None:
+    def _look_again(self, project_id: str, number: int, step: Step) -> None:
         """Read what the tables have now at a number, around it, and of its key."""
         [(_, around)] = around_each(self.stack, project_id, [number], page=2)
         nearby = (number - 1, number, number + 1)
@@ -242,8 +242,8 @@ class Writer:
         )
         own = self.database.slot(project_id, number).own
         keys = {own.key} if isinstance(own, Ticket) else set()
-        if deed.record:
-            keys.add(RequestKey(project_id, str(deed.record["idempotency_key"])))
+        if step.record:
+            keys.add(RequestKey(project_id, str(step.record["idempotency_key"])))
         for key in keys:
             self.database.records.remove(key)
         for _, record in TableReader.of(self.stack).records(keys):

@@ -32,7 +32,7 @@ from ticketctl.ledger.sequence import is_given_here
 from ticketctl.ledger.standing import covers, problem_of
 from ticketctl.restore.comparison import difference, gives_way
 from ticketctl.restore.database import Slot
-from ticketctl.restore.deeds import NOTHING, Act, Deed, Form, Terms, is_mark, refused
+from ticketctl.restore.steps import NOTHING, Act, Form, Step, Terms, is_mark, refused
 
 _UNLIKE: Final = "it differs from the record of its idempotency_key in "
 
@@ -74,7 +74,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Verdicts:
+class Decider:
     """Decides for one restore."""
 
     terms: Terms
@@ -83,8 +83,8 @@ class Verdicts:
     def _see(self) -> str:
         return f"see: {self.terms.program} audit"
 
-    def deed(self, known: Candidate) -> Deed:
-        """Return the deed at a number of the file."""
+    def step(self, known: Candidate) -> Step:
+        """Return the step at a number of the file."""
         slot = known.slot
         own, there = slot.own, slot.there
         if own is None:
@@ -97,13 +97,13 @@ class Verdicts:
             return refused(problem) if problem else self._recording(known, there)
         if isinstance(own, Reserved):
             return self._reserved(known, own)
-        deed = self._erased(known, own) if isinstance(own, Ticket) else NOTHING
-        is_external = deed.form is Form.EXTERNAL or bool(deed.why)
+        step = self._erased(known, own) if isinstance(own, Ticket) else NOTHING
+        is_external = step.form is Form.EXTERNAL or bool(step.why)
         if isinstance(there, Ticket) and is_external:
             return self._recording(known, there)  # It is external there already.
-        return deed
+        return step
 
-    def _recording(self, known: Candidate, there: Item) -> Deed:
+    def _recording(self, known: Candidate, there: Item) -> Step:
         """Decide about the record of an item that is there and stays."""
         if not isinstance(there, Ticket):
             return self._lost_record(known, there.chain, NOTHING)
@@ -111,21 +111,21 @@ class Verdicts:
             return self._record_there(known, there, known.record)
         return self._record_made(known, there)
 
-    def _record_there(self, known: Candidate, there: Ticket, record: KeyRecord) -> Deed:
+    def _record_there(self, known: Candidate, there: Ticket, record: KeyRecord) -> Step:
         if record.number != there.number:
             is_over = self.record_of(there) is None or known.is_whole
             return NOTHING if is_over else _taken(there, record.number)
         own = known.slot.own
         if differences(there, record) == [FINGERPRINT]:
             if there.is_erased:  # The record may be older than the erasure.
-                return Deed(act=Act.PUT, record=record.erased())
+                return Step(act=Act.PUT, record=record.erased())
             if record.is_erased and isinstance(own, Ticket) and own.is_erased:
                 return NOTHING  # The ticket is older: a command erases it again.
         if any(kept.fields == record.fields for kept in known.own_records):
             return NOTHING
         return next(map(_unlike, ticket_problems(there, record, there)), NOTHING)
 
-    def _record_made(self, known: Candidate, there: Ticket) -> Deed:
+    def _record_made(self, known: Candidate, there: Ticket) -> Step:
         made = self.record_of(there)
         if made is None:
             return NOTHING
@@ -134,9 +134,9 @@ class Verdicts:
         if problem := problem_of(there, known.hash_before):
             why = f"its idempotency_key has no record, and gets none: {problem}"
             return refused(why)
-        return Deed(act=Act.PUT, record=made, is_made=True)
+        return Step(act=Act.PUT, record=made, is_made=True)
 
-    def _reserved(self, known: Candidate, own: Reserved) -> Deed:
+    def _reserved(self, known: Candidate, own: Reserved) -> Step:
         """Decide about a reserved number; one with a hash has lost its ticket."""
         is_recorded = any(
             record.fields.get(CHAIN) == own.chain for record in known.naming
@@ -145,20 +145,20 @@ class Verdicts:
         if own.chain and not (is_recorded or is_witnessed or known.is_whole):
             if (there := known.slot.there) and not is_mark(there):
                 return self._recording(known, there)  # It has no hash there either.
-            return self._lost_record(known, "", Deed(Form.EXTERNAL))
+            return self._lost_record(known, "", Step(Form.EXTERNAL))
         is_ground = bool(own.chain) and not (is_recorded or known.is_whole)
-        deed = Deed(Form.WHOLE, is_witnessed=is_ground)
-        return self._lost_record(known, own.chain, deed)
+        step = Step(Form.WHOLE, is_witnessed=is_ground)
+        return self._lost_record(known, own.chain, step)
 
-    def _lost_record(self, known: Candidate, chain: str, deed: Deed) -> Deed:
-        """Return a deed with the file's record of a lost ticket, if it goes back."""
+    def _lost_record(self, known: Candidate, chain: str, step: Step) -> Step:
+        """Return a step with the file's record of a lost ticket, if it goes back."""
         for record in known.lost_records:
             is_own = bool(chain) and record.fields.get(CHAIN) == chain
             if is_own and not is_over(record):
-                return replace(deed, act=Act.PUT, record=record.fields)
-        return deed
+                return replace(step, act=Act.PUT, record=record.fields)
+        return step
 
-    def _erased(self, known: Candidate, own: Ticket) -> Deed:
+    def _erased(self, known: Candidate, own: Ticket) -> Step:
         """Decide about a ticket that may be erased since it was exported."""
         record, there = known.record, known.slot.there
         is_erased = isinstance(there, Ticket) and there.is_erased
@@ -171,7 +171,7 @@ class Verdicts:
             return self._ticket(known, own)
         return replace(self._ticket(known, self.terms.erased(own)), is_erased=True)
 
-    def _ticket(self, known: Candidate, own: Ticket) -> Deed:
+    def _ticket(self, known: Candidate, own: Ticket) -> Step:
         """Decide about a ticket that is missing, or whose place gives way."""
         for record in known.naming:
             if record.key != own.key:
@@ -186,21 +186,21 @@ class Verdicts:
             return _taken(own, known.record.number)
         return self._formed(known, own, is_recorded=False)
 
-    def _unrecorded(self, known: Candidate, own: Ticket) -> Deed:
+    def _unrecorded(self, known: Candidate, own: Ticket) -> Step:
         """Decide about a missing ticket whose key has no record."""
-        deed = self._formed(known, own, is_recorded=False)
-        if deed.why or known.rival > own.number:
-            return deed
+        step = self._formed(known, own, is_recorded=False)
+        if step.why or known.rival > own.number:
+            return step
         for kept in known.lost_records:
             if kept.key == own.key:
-                is_external = deed.form is Form.EXTERNAL
+                is_external = step.form is Form.EXTERNAL
                 fields = _without_chain(kept) if is_external else kept.fields
-                return replace(deed, act=Act.PUT, record=fields)
-        if made := self.record_of(self.terms.formed(deed, own, None)):
-            return replace(deed, act=Act.PUT, record=made, is_made=True)
-        return deed
+                return replace(step, act=Act.PUT, record=fields)
+        if made := self.record_of(self.terms.formed(step, own, None)):
+            return replace(step, act=Act.PUT, record=made, is_made=True)
+        return step
 
-    def _recorded(self, known: Candidate, own: Ticket, record: KeyRecord) -> Deed:
+    def _recorded(self, known: Candidate, own: Ticket, record: KeyRecord) -> Step:
         """Decide about a ticket whose key's record names its number."""
         if record.is_later:
             return refused(
@@ -216,28 +216,28 @@ class Verdicts:
         if different and not is_older:
             named = ", ".join(different)
             return refused(f"{_UNLIKE}{named}")
-        deed = self._formed(known, own, is_recorded=True)
-        if deed.form is Form.EXTERNAL:
-            return replace(deed, act=Act.PUT, record=_without_chain(record))
-        if deed.why or is_older:
-            return replace(deed, act=Act.PUT, record=record.erased())
-        return replace(deed, act=Act.CHECK)
+        step = self._formed(known, own, is_recorded=True)
+        if step.form is Form.EXTERNAL:
+            return replace(step, act=Act.PUT, record=_without_chain(record))
+        if step.why or is_older:
+            return replace(step, act=Act.PUT, record=record.erased())
+        return replace(step, act=Act.CHECK)
 
-    def _better(self, known: Candidate, own: Ticket, record: KeyRecord) -> Deed:
+    def _better(self, known: Candidate, own: Ticket, record: KeyRecord) -> Step:
         """Decide about a ticket that an earlier restore put there without its hash."""
-        deed, made = self._formed(known, own, is_recorded=False), self.record_of(own)
-        if deed.form is not Form.WHOLE or made is None:
-            return deed
+        step, made = self._formed(known, own, is_recorded=False), self.record_of(own)
+        if step.form is not Form.WHOLE or made is None:
+            return step
         if (expires := record.fields.get(EXPIRES_AT)) is not None:
             made[EXPIRES_AT] = expires
-        return replace(deed, act=Act.PUT, record=made)
+        return replace(step, act=Act.PUT, record=made)
 
-    def _formed(self, known: Candidate, own: Ticket, *, is_recorded: bool) -> Deed:
+    def _formed(self, known: Candidate, own: Ticket, *, is_recorded: bool) -> Step:
         """Return the form in which a ticket goes back, and whether the next vouches."""
         if known.is_whole or not is_given_here(own.kind):
-            return Deed(Form.WHOLE)
+            return Step(Form.WHOLE)
         if not own.chain:
-            return Deed(Form.WHOLE if is_recorded else Form.EXTERNAL)
+            return Step(Form.WHOLE if is_recorded else Form.EXTERNAL)
         previous = known.hash_before
         if problem := problem_of(own, previous, is_vouched=is_recorded):
             return refused(f"it cannot go back: {problem}")
@@ -245,12 +245,12 @@ class Verdicts:
         is_kept = there is not None and there.kind is ItemKind.LOST
         is_witnessed = covers(known.above, own.chain)
         if covers(known.above, "") and not is_witnessed:
-            return Deed(Form.EXTERNAL)  # The next ticket would be a second beginning.
+            return Step(Form.EXTERNAL)  # The next ticket would be a second beginning.
         if is_recorded or is_kept or is_witnessed:
-            return Deed(Form.WHOLE, is_witnessed=not (is_recorded or is_kept))
-        return Deed(Form.EXTERNAL)
+            return Step(Form.WHOLE, is_witnessed=not (is_recorded or is_kept))
+        return Step(Form.EXTERNAL)
 
-    def _rival(self, known: Candidate, ticket: Ticket) -> Deed | None:
+    def _rival(self, known: Candidate, ticket: Ticket) -> Step | None:
         """Return the refusal of a key without a record that another number has, too."""
         rival, is_unbound = known.rival, self.record_of(ticket) is None
         if not rival or known.is_whole or is_unbound:
@@ -290,8 +290,8 @@ def is_over(record: KeyRecord) -> bool:
     return isinstance(expires, int) and expires <= datetime.now(UTC).timestamp()
 
 
-def _unlike(finding: Finding) -> Deed:
-    """Return the deed of a ticket that differs from its record; none if it is unknown.
+def _unlike(finding: Finding) -> Step:
+    """Return the step of a ticket that differs from its record; none if it is unknown.
 
     A later release may have written the record, and know more of the text.
     """
@@ -304,6 +304,6 @@ def _without_chain(record: KeyRecord) -> dict[str, Any]:
     return {name: value for name, value in record.fields.items() if name != CHAIN}
 
 
-def _taken(ticket: Ticket, number: int) -> Deed:
+def _taken(ticket: Ticket, number: int) -> Step:
     key = ticket_key(ticket.project_id, number)
     return refused(f"its idempotency_key is that of {key}")

@@ -50,8 +50,8 @@ class Act(StrEnum):
 
 
 @dataclass(frozen=True)
-class Deed:
-    """The deed at a number."""
+class Step:
+    """The step at a number."""
 
     form: Form = Form.NONE
     act: Act = Act.NONE
@@ -74,12 +74,12 @@ class Deed:
         return not self.why and (self.form != Form.NONE or self.act is Act.PUT)
 
 
-NOTHING: Final = Deed()
+NOTHING: Final = Step()
 
 
-def refused(why: str) -> Deed:
-    """Return the deed of a line that does not come back."""
-    return Deed(why=why)
+def refused(why: str) -> Step:
+    """Return the step of a line that does not come back."""
+    return Step(why=why)
 
 
 @dataclass(frozen=True)
@@ -94,18 +94,18 @@ class Terms:
     program: str = PROGRAM
     """For messages with a command."""
 
-    def formed(self, deed: Deed, own: Item, there: Item | None) -> Item:
+    def formed(self, step: Step, own: Item, there: Item | None) -> Item:
         """Return an item of the file in the form in which it goes back.
 
         Args:
-            deed: The deed, which has a form.
+            step: The step, which has a form.
             own: The item, with or without its texts.
             there: The item whose place it takes.
         """
-        if deed.is_erased and isinstance(own, Ticket):
+        if step.is_erased and isinstance(own, Ticket):
             own = self.erased(own)
         fields = dict(own.fields)
-        if deed.form is Form.EXTERNAL:
+        if step.form is Form.EXTERNAL:
             for name in (CHAIN, SALT, COMMITMENT):
                 fields.pop(name, None)
             if isinstance(own, Ticket):
@@ -122,11 +122,11 @@ class Terms:
             vars(item)["fingerprint"] = own.fingerprint  # Its texts may be elsewhere.
         return item
 
-    def result(self, own: Item | None, there: Item | None, deed: Deed) -> Item | None:
+    def result(self, own: Item | None, there: Item | None, step: Step) -> Item | None:
         """Return the item that a number has in the end."""
-        if deed.form is Form.NONE or own is None:
+        if step.form is Form.NONE or own is None:
             return there
-        return self.formed(deed, own, there)
+        return self.formed(step, own, there)
 
     def reserved(
         self, project_id: str, number: int, end: int, **more: Any
