@@ -114,9 +114,3 @@ def command_of(words: Sequence[str]) -> Any:
 @cache
 def _command_line() -> Any:
     return typer.main.get_command(app)
-
-
-def items_of(exported: str) -> str:
-    """Return the lines of an export that are items, without those of another kind."""
-    lines = exported.splitlines(keepends=True)
-    return "".join(line for line in lines if "kind" not in json.loads(line))

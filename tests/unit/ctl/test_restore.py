@@ -14,7 +14,7 @@ import pytest
 from tests.support.audits import audited, findings_of
 from tests.support.builders import create_ticket
 from tests.support.cases import cases
-from tests.support.ctl_process import Ended, items_of
+from tests.support.ctl_process import Ended
 from tests.support.evidence import chain_after
 from tests.support.stage import Stage, line
 from ticket_numbering.allocation.block import Block
@@ -416,20 +416,6 @@ class TestRefusals:
         due = int((now + timedelta(days=1)).timestamp())
         assert due - 1 <= records["key-13"]["expires_at"] <= due
 
-    @pytest.mark.parametrize("keys", [[], [LAST]], ids=["recorded", "unrecorded"])
-    def test_lost_number_is_a_ticket_again_when_its_hash_is_the_reserved_one(
-        self, history: History, keys: Sequence[int]
-    ) -> None:
-        """It was reserved before a backup was found; new ones are not allowed."""
-        before = history.tickets()
-        history.stage.outputs["AllowedProjects"] = "OPS"
-        both(reserved(LAST), unrecorded(*keys))(history)
-
-        ended = history.stage.call("restore", history.saved)
-
-        assert ended.status == Status.OK
-        assert history.tickets() == before
-
 
 class TestAmongSeeds:
     """A seed goes on guarding its numbers, and nothing else comes among the others."""
@@ -554,49 +540,6 @@ def numbers_named(stage: Stage) -> dict[str, int]:
     return {key: int(record["number"]) for key, record in stage.records().items()}
 
 
-LAST_FIRST, FIRST_FIRST = slice(None, None, -1), slice(None)
-PARTS: dict[str, tuple[slice, Damage, int]] = {
-    "last-first": (LAST_FIRST, restored("tickets"), 3),
-    "first-first": (FIRST_FIRST, restored("tickets"), 1),
-    "first-of-a-part-without-its-record": (
-        LAST_FIRST,
-        both(restored("tickets"), unrecorded(9, 11)),
-        3,
-    ),
-}
-"""The order of the parts, the damage, and how often all parts are restored."""
-
-
-class TestParts:
-    """A file in parts brings everything back, whichever part is first."""
-
-    @pytest.mark.parametrize(("order", "damage", "times"), cases(PARTS))
-    def test_each_ticket_is_back_when_the_parts_are_restored_until_none_is_refused(
-        self, history: History, order: slice, damage: Damage, times: int
-    ) -> None:
-        """A ticket waits at the end of a sequence, where it would leave a gap."""
-        lines = items_of(Path(history.saved).read_text()).splitlines(keepends=True)
-        before, parts = history.tickets(), []
-        for start in range(0, len(lines), 2):
-            parts.append(history.stage.folder / f"part-{start:02}")
-            parts[-1].write_text("".join(lines[start : start + 2]))
-        damage(history)
-
-        passes = [
-            [
-                "refused: 0" not in history.bring_back(str(part)).out
-                for part in parts[order]
-            ]
-            for _ in range(times)
-        ]
-
-        assert [any(refused) for refused in passes] == [True] * (times - 1) + [False]
-        assert not audited(history.stage).findings
-        known = {n for n, ticket in history.tickets().items() if ticket.get("chain")}
-        assert {**before, **history.tickets()}.keys() == before.keys()
-        assert all(history.tickets()[number] == before[number] for number in known)
-
-
 class TestReserved:
     """A seed stays one: what its numbers explain is no gap after a restore."""
 
@@ -610,27 +553,6 @@ class TestReserved:
         history.send(21, 22)
         Path(history.saved).write_text(stage.call("export").out)
         return stage
-
-    def test_reserved_numbers_go_back_as_they_were_when_a_restore_lacks_them(
-        self, history: History, seeded: Stage
-    ) -> None:
-        """The restored second is before the seed; the keys are of today."""
-        before = seeded.tickets()
-        history.restore("tickets")
-        for number in range(13, 23):
-            seeded.lose("PROJ", number)
-
-        planned = seeded.call("restore", history.saved, "--verify")
-        history.bring_back()
-
-        assert planned.status == Status.PROBLEM
-        assert not audited(seeded).findings
-        after = seeded.tickets()
-        assert after[20] == before[20]
-        assert "chain" not in after[14]  # Nothing vouches for it.
-        assert not set(after[14].items()) - set(before[14].items())
-        again = seeded.call("restore", history.saved, "--verify")
-        assert again.status == Status.OK
 
     def test_item_stays_when_a_reserved_number_of_the_file_is_a_ticket_here(
         self, history: History, seeded: Stage

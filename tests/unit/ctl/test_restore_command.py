@@ -282,23 +282,6 @@ class TestOthers:
         ]
 
     @pytest.mark.parametrize("calls", range(2))
-    def test_tables_are_as_they_were_when_two_restores_run_at_once(
-        self, past: Stage, calls: int
-    ) -> None:
-        before = tables(past)
-        empty(past)
-        nested: list[int] = []
-
-        def again() -> None:
-            nested.append(restore(past).status)
-
-        past.before("transact_write_items", *[int] * calls, again)
-
-        assert restore(past).status == Status.OK
-        assert nested == [Status.OK]
-        assert tables(past) == before
-
-    @pytest.mark.parametrize("calls", range(2))
     @pytest.mark.parametrize("ends", [(), (25,)], ids=["ticket", "seed"])
     def test_no_number_is_open_when_a_seed_runs_meanwhile(
         self, past: Stage, calls: int, ends: tuple[int, ...]
@@ -354,26 +337,6 @@ class TestWorker:
 class TestLineByLine:
     """Where the tables have something of a project, they vouch for each line."""
 
-    @pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 21, 22])
-    def test_item_is_as_it_was_when_it_alone_was_lost(
-        self, past: Stage, number: int
-    ) -> None:
-        before = tables(past)
-        past.lose("PROJ", number)
-
-        assert restore(past).status == Status.OK
-        assert tables(past) == before
-
-    def test_record_of_a_lost_ticket_comes_back_with_its_hash(
-        self, past: Stage
-    ) -> None:
-        """Its key is nowhere else."""
-        before = tables(past)
-        past.lose("PROJ", "key-6")
-
-        assert restore(past).status == Status.OK
-        assert tables(past) == before
-
     @pytest.mark.parametrize("chain", ["", f"v1:{'b' * 43}"], ids=["none", "other"])
     def test_record_of_a_lost_ticket_stays_away_when_its_hash_is_not_there(
         self, past: Stage, chain: str
@@ -409,23 +372,6 @@ def rewritten(stage: Stage, change: Callable[[dict[str, Any]], Any]) -> None:
     lines = map(json.loads, saved(stage).read_text().splitlines())
     changed = [line for line in map(change, lines) if line is not None]
     saved(stage).write_text("".join(f"{json.dumps(line)}\n" for line in changed))
-
-
-class TestHistories:
-    """A file of another history continues no sequence."""
-
-    def test_lost_end_comes_back_when_its_first_ticket_covers_the_last_one_there(
-        self, past: Stage
-    ) -> None:
-        """Of both tables, so the records are lost, too."""
-        before = past.tickets()
-        past.lose("OPS", 2)
-        past.lose("OPS", "key-2")
-        rewritten(past, lambda line: line if line.get("number") == 2 else None)
-
-        restore(past, "--partial", "--project", "OPS")
-
-        assert past.tickets()[2]["title"] == before[2]["title"]
 
 
 def with_field(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
@@ -528,20 +474,6 @@ class TestErased:
         assert "another history" in ended.err
         assert " erase " not in ended.out
         assert " void " not in ended.out
-
-    def test_part_is_of_the_same_history_when_a_ticket_of_it_is_erased_since(
-        self, past: Stage
-    ) -> None:
-        """The hash is the same; nothing else vouches for the imported ticket."""
-        before = past.read("PROJ", 1)
-        rewritten(past, lambda line: line if line.get("number") in {1, 5} else None)
-        past.call("erase", "PROJ-5", "--reason", "asked to")
-        past.lose("PROJ", 1)
-        past.lose("PROJ", "import:PROJ-1")
-
-        restore(past, "--partial", "--project", "PROJ")
-
-        assert past.read("PROJ", 1) == before
 
     def test_text_stays_away_when_the_record_of_the_file_is_erased(
         self, past: Stage
@@ -659,23 +591,6 @@ class TestGrounds:
 
 class TestEnds:
     """The end is reserved first, and no number of the file goes to another request."""
-
-    def test_worker_goes_on_behind_the_end_when_it_is_started_meanwhile(
-        self, past: Stage
-    ) -> None:
-        before = past.tickets()
-        for number_of in (21, 22, 23):
-            past.lose("PROJ", number_of)
-        given: dict[int, int] = {}
-        past.before("transact_write_items", lambda: given.update(send(past, 99, 22)))
-
-        ended = restore(past)
-
-        assert given == {99: 24, 22: 22}
-        assert ended.status == Status.OK, ended.err
-        after = past.tickets()
-        assert {n: after[n] for n in before} == before
-        assert not audited(past).findings
 
     def test_nothing_goes_back_when_a_worker_took_a_number_since_the_plan(
         self, past: Stage
@@ -820,23 +735,6 @@ class TestFile:
         assert ended.status == Status.USAGE
         assert "not whole: it has" in ended.err
         assert tables(past) == {"tickets": [], "keys": []}
-
-    def test_part_is_refused_when_it_would_leave_a_hole(self, past: Stage) -> None:
-        """A worker goes on behind it, and nothing says what the numbers were."""
-        before = tables(past)["tickets"]
-        empty(past)
-        rewritten(past, lambda line: None if line.get("number") == 5 else line)
-
-        ended = restore(past, "--partial", "--project", "PROJ")
-
-        assert ended.status == Status.PROBLEM
-        assert "PROJ-5 is missing and not coming back" in ended.err
-        assert " seed " not in ended.out  # Another part may have the number.
-        assert tables(past)["tickets"] == [
-            item
-            for item in before
-            if item["project_id"]["S"] == "PROJ" and int(item["number"]["N"]) < 5
-        ]
 
     def test_lines_of_a_pipe_are_read_again_from_a_copy(
         self, past: Stage, monkeypatch: pytest.MonkeyPatch
