@@ -24,7 +24,7 @@ ARCH ?= $(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64)
 export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
-# A file's tests share what they start, so a process takes whole files.
+# A file's tests share servers and fixtures, so a process takes whole files.
 PYTEST = $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 # So that the checks of `make check` do not mix their lines; the make of macOS cannot.
 OUTPUT_IN_ORDER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
@@ -180,7 +180,7 @@ template: .venv-sam/ready .venv-scan/ready  ##sam Lint and scan the template and
 	.venv-scan/bin/checkov --framework cloudformation --file template.yaml --skip-download --compact --quiet
 	PYTHONWARNINGS=ignore::UserWarning:parliament .venv-scan/bin/parliament --minimum_severity MEDIUM --files docs/examples/check-permissions.json,docs/examples/deploy-permissions.json
 
-# A build uses what an earlier one left in `build`.
+# A build reuses an earlier one's files in `build`.
 wheel:  ##change Build the wheel, install it, import all of it
 	rm -rf .build/wheel build
 	$(PYTHON) -m venv .build/wheel
@@ -220,7 +220,7 @@ setup:
 .venv/ready .venv-3.13/ready: REQUIREMENTS = requirements/dev.txt
 .venv-3.13/ready: PYTHON = $(LAMBDA_PYTHON)
 
-# `ready` is a copy of the requirements: a switch of branches changes times, and not what is installed.
+# `ready` is a copy of the requirements: a switch of branches changes times, but not the installed packages.
 # The scripts of an environment name its place.
 %/ready: always | .venv-uv/ready
 	@cmp -s $(REQUIREMENTS) $@ && $(call is_here,$*) || $(call environments,$* $(REQUIREMENTS))

@@ -82,7 +82,7 @@ def chain(ticket: Ticket, before: Ticket) -> str:
 
 
 def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
-    """Yield what contradicts the chain in a ticket after the one before it."""
+    """Yield the contradictions of a ticket to the chain of the one before it."""
     status, attributes = ticket.get("status"), {*ticket}
     follows = before["number"] + 1 == ticket["number"]
     is_explained = "origin" in ticket and "origin" in before and "chain" not in ticket
@@ -113,7 +113,7 @@ def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
 
 
 def remarks(tickets: Iterable[Ticket]) -> Iterator[str]:
-    """Yield the tickets that are marked or have no chain, those in a row as one."""
+    """Yield the tickets with a status or without a chain, a range as one line."""
     rows: list[tuple[str, int, int, str]] = []
     for ticket in sorted(tickets, key=place):
         project, number = place(ticket)
@@ -212,7 +212,7 @@ def show(lines: Iterable[str]) -> None:
 
 
 def main() -> None:
-    """Name the tickets that are marked or have no chain, and the problems."""
+    """Print the tickets with a status or without a chain, and the problems."""
     with reading("standard input"):
         tickets = [*tickets_of(sys.stdin.read())]
     heads = [*heads_of(sys.argv[1:])]
