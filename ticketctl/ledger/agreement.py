@@ -1,6 +1,6 @@
 """Compares a ticket and the record of its key in their shared fields."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -30,24 +30,17 @@ class Shared(NamedTuple):
 
 def of_ticket(ticket: Ticket) -> Shared:
     """Return the shared fields of a ticket."""
-    fields = ticket.fields
-    return Shared(
-        ticket.idempotency_key,
-        ERASED_FINGERPRINT if ticket.is_erased else ticket.fingerprint,
-        fields.get(ASSIGNED_AT),
-        fields.get(CHAIN),
-    )
+    fingerprint = ERASED_FINGERPRINT if ticket.is_erased else ticket.fingerprint
+    return _shared(ticket.fields)._replace(fingerprint=fingerprint)
 
 
 def of_record(record: KeyRecord) -> Shared:
     """Return the shared fields of a record."""
-    fields = record.fields
-    return Shared(
-        record.idempotency_key,
-        fields[FINGERPRINT],
-        fields.get(ASSIGNED_AT),
-        fields.get(CHAIN),
-    )
+    return _shared(record.fields)
+
+
+def _shared(fields: Mapping[str, Any]) -> Shared:
+    return Shared(*map(fields.get, Shared._fields))
 
 
 def expiry_of(ticket: Ticket, retention_days: int) -> datetime | None:

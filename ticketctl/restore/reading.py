@@ -48,11 +48,12 @@ class Saved:
         place, own = database.place(project_id, number)
         with self.path.open("rb") as file:
             file.seek(place.offset)
-            item = item_of(file.read(place.size).decode("utf-8", "replace"))
-        if item is None or digest(item.fields) != own:
+            text = file.read(place.size).decode("utf-8", "replace")
+        fields = [_exact(line.fields) for line in json_lines([text])]
+        if [*map(digest, fields)] != [own]:
             name = shown_name(self.name)
             raise InputError(f"{name}:{place.line}: it was changed meanwhile")
-        return item
+        return parse(fields[0])
 
 
 @contextmanager
@@ -164,17 +165,6 @@ class ExportReader:
                 f"{name}: not whole: it has {self.items} items and {self.records} "
                 f"records, and says {said[0]} and {said[1]}{remedy}"
             )
-
-
-def item_of(text: str) -> Item | None:
-    """Return the item of a line; None if there is none any more."""
-    line = next(json_lines([text]), None)
-    if line is None or line.problem:
-        return None
-    try:
-        return checked_item(_exact(line.fields))
-    except InvalidMessageError:
-        return None
 
 
 def checked_item(fields: Fields) -> Item:

@@ -419,7 +419,10 @@ class TestWindow:
     def test_erased_ticket_agrees_with_the_erased_record_of_its_key(self) -> None:
         ticket = parse(ticket_of(1, status="erased") | {"title": "erased"})
         assert isinstance(ticket, Ticket)
-        fields = {"fingerprint": ERASED_FINGERPRINT, "assigned_at": ASSIGNED_AT}
+        fields = ticket.key._asdict() | {
+            "fingerprint": ERASED_FINGERPRINT,
+            "assigned_at": ASSIGNED_AT,
+        }
         own = KeyRecord(*ticket.key, 1, fields)
         later = replace(own, fields=fields | {"fingerprint": "v1:x"})
 
