@@ -112,6 +112,28 @@ class State:
     refused_at: Of2 = of(KEY, NUMBER)
     """The head's number at that refusal."""
 
+    def where(self, is_there: Callable[[Term], Term], **values: Term) -> "State":
+        """Return a state with other values in some places."""
+
+        def put(of: Of, value: Term) -> Of:
+            return lambda x: z3.If(is_there(x), value, of(x))
+
+        changes: Any = {n: put(getattr(self, n), value) for n, value in values.items()}
+        return replace(self, **changes)
+
+    def at(self, place: Term, **values: Term) -> "State":
+        """Return a state with other values in one place."""
+        return self.where(lambda x: x == place, **values)
+
+    def along(self, first: Term, **rows: Of) -> "State":
+        """Return a state with other rows of functions of two places."""
+
+        def put(of: Of2, row: Of) -> Of2:
+            return lambda x, y: z3.If(x == first, row(y), of(x, y))
+
+        changes: Any = {n: put(getattr(self, n), row) for n, row in rows.items()}
+        return replace(self, **changes)
+
     def ticket(self, n: Term) -> Term:
         """Whether a worker gave the number."""
         return self.kind(n) == TICKET

@@ -21,8 +21,6 @@ from induction.state import (
     RESERVED,
     SCANNING,
     TICKET,
-    Of,
-    Of2,
     State,
 )
 
@@ -63,16 +61,6 @@ class Step:
 Action = Callable[[State, Domain, Rules], Step]
 
 
-def put(of: Of, place: Term, value: Term) -> Of:
-    """Return a function that differs at one place."""
-    return lambda n: z3.If(n == place, value, of(n))
-
-
-def put2(of: Of2, who: Term, values: Callable[[Term], Term]) -> Of2:
-    """Return a relation that differs for one of its first members."""
-    return lambda u, n: z3.If(u == who, values(n), of(u, n))
-
-
 # Workers.
 
 
@@ -104,10 +92,10 @@ def learn(s: State, d: Domain, rules: Rules) -> Step:
 
 def _holds(s: State, rules: Rules, w: Term, v: Term) -> State:
     date = z3.If(s.ticket(v), s.date(v), NO_DATE)
-    after = replace(s, seen=put(s.seen, w, v), seen_date=put(s.seen_date, w, date))
+    after = s.at(w, seen=v, seen_date=date)
     if rules.drops("the head's own chain"):
         return after
-    return replace(after, seen_chain=put(s.seen_chain, w, s.link(v)))
+    return after.at(w, seen_chain=s.link(v))
 
 
 def block(s: State, d: Domain, rules: Rules) -> Step:
@@ -174,12 +162,10 @@ def refuse(s: State, d: Domain, rules: Rules) -> Step:
     if rules.drops("once the numbers have reached it"):
         reached = s.seen(w) + 1 >= cap
     unread = rules.keep("no refusal of a numbered request", s.record(k) == 0)
-    after = replace(
-        s,
-        refused=put2(s.refused, k, lambda n: z3.Or(n == cap, s.refused(k, n))),
-        refused_at=put2(
-            s.refused_at, k, lambda n: z3.If(n == cap, s.seen(w), s.refused_at(k, n))
-        ),
+    after = s.along(
+        k,
+        refused=lambda n: z3.Or(n == cap, s.refused(k, n)),
+        refused_at=lambda n: z3.If(n == cap, s.seen(w), s.refused_at(k, n)),
     )
     return Step(z3.And(reached, unread, cap > 0), after, {"key": k, "cap": cap})
 
@@ -192,13 +178,7 @@ def jump(s: State, d: Domain, rules: Rules) -> Step:
     o, n, m = d.fresh(OPERATOR), d.fresh(NUMBER), d.fresh(NUMBER)
     is_top = d.every([NUMBER], lambda x: z3.Implies(x > n, z3.Not(s.placed(x))))
     others = z3.And(m > n, s.placed(m))
-    after = replace(
-        s,
-        kind=put(s.kind, n, RESERVED),
-        ends=put(s.ends, n, YES),
-        topped=put(s.topped, n, is_top),
-        witness=put(s.witness, n, m),
-    )
+    after = s.at(n, kind=RESERVED, ends=YES, topped=is_top, witness=m)
     guard = z3.And(n > 0, s.kind(n) == NOTHING, z3.Or(is_top, others))
     return Step(guard, _begins(after, o, n), {"operator": o, "last": n})
 
@@ -210,13 +190,8 @@ def adopt(s: State, d: Domain, rules: Rules) -> Step:
 
 
 def _begins(s: State, o: Term, n: Term) -> State:
-    return replace(
-        s,
-        phase=put(s.phase, o, z3.IntVal(SCANNING)),
-        last=put(s.last, o, n),
-        cursor=put(s.cursor, o, n),
-        due=put2(s.due, o, lambda _: NO),
-    )
+    begun = s.at(o, phase=z3.IntVal(SCANNING), last=n, cursor=n)
+    return begun.along(o, due=lambda _: NO)
 
 
 def look(s: State, d: Domain, rules: Rules) -> Step:
@@ -235,13 +210,12 @@ def look(s: State, d: Domain, rules: Rules) -> Step:
     def seen(n: Term) -> Term:
         return z3.And(v <= n, n < top)
 
-    after = replace(
-        s,
-        due=put2(s.due, o, due),
-        cursor=put(s.cursor, o, v),
-        phase=put(s.phase, o, z3.If(is_old, z3.IntVal(CLOSING), z3.IntVal(SCANNING))),
-        low=put2(s.low, o, lambda n: z3.If(seen(n), v, s.low(o, n))),
-        high=put2(s.high, o, lambda n: z3.If(seen(n), top, s.high(o, n))),
+    phase = z3.If(is_old, z3.IntVal(CLOSING), z3.IntVal(SCANNING))
+    after = s.at(o, cursor=v, phase=phase).along(
+        o,
+        due=due,
+        low=lambda n: z3.If(seen(n), v, s.low(o, n)),
+        high=lambda n: z3.If(seen(n), top, s.high(o, n)),
     )
     guard = z3.And(s.phase(o) == SCANNING, v < top, z3.Or(v == 0, s.item(v)), between)
     is_due = z3.And(v + 1 < top, is_open)
@@ -252,21 +226,14 @@ def look(s: State, d: Domain, rules: Rules) -> Step:
 def reserve(s: State, d: Domain, rules: Rules) -> Step:
     """A seed's second put: a number that is due, if it is free."""
     o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
-    due = put2(s.due, o, lambda x: z3.And(x != n, s.due(o, x)))
-    after = replace(
-        s,
-        due=due,
-        kind=put(s.kind, n, RESERVED),
-        ends=put(s.ends, n, NO),
-        topped=put(s.topped, n, NO),
-        witness=put(s.witness, n, s.high(o, n)),
-    )
+    without = s.along(o, due=lambda x: z3.And(x != n, s.due(o, x)))
+    after = without.at(n, kind=RESERVED, ends=NO, topped=NO, witness=s.high(o, n))
     guard = z3.And(s.phase(o) == CLOSING, s.due(o, n), s.kind(n) == NOTHING)
     if rules.drops("a second put"):
-        after, guard = replace(s, due=due), z3.And(s.phase(o) == CLOSING, s.due(o, n))
+        after, guard = without, z3.And(s.phase(o) == CLOSING, s.due(o, n))
     if rules.drops("a failed put is none"):
         guard = z3.And(s.phase(o) == CLOSING, s.due(o, n), s.kind(n) != NOTHING)
-        after = replace(s, due=due)
+        after = without
     return Step(guard, after, {"operator": o, "number": n})
 
 
@@ -281,12 +248,8 @@ def finish(s: State, d: Domain, rules: Rules) -> Step:
     o = d.fresh(OPERATOR)
     none = d.every([NUMBER], lambda n: z3.Not(s.due(o, n)))
     last = s.last(o)
-    after = replace(
-        s,
-        phase=put(s.phase, o, z3.IntVal(IDLE)),
-        finished=put(s.finished, last, YES),
-        base=put(s.base, last, _base(s, s.cursor(o))),
-    )
+    base = _base(s, s.cursor(o))
+    after = s.at(o, phase=z3.IntVal(IDLE)).at(last, finished=YES, base=base)
     return Step(z3.And(s.phase(o) == CLOSING, none), after, {"operator": o})
 
 
@@ -298,22 +261,16 @@ def _base(s: State, n: Term) -> Term:
 def read_above(s: State, d: Domain, rules: Rules) -> Step:
     """An import reads an external item at its number, or above it."""
     o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
-    after = replace(s, above=put(s.above, o, n))
-    return Step(s.external(n), after, {"operator": o, "shows": n})
+    return Step(s.external(n), s.at(o, above=n), {"operator": o, "shows": n})
 
 
 def import_(s: State, d: Domain, rules: Rules) -> Step:
     """An import writes a ticket with its number and key, where it may."""
     o, n, k = d.fresh(OPERATOR), d.fresh(NUMBER), d.fresh(KEY)
     free = z3.Or(s.kind(n) == NOTHING, z3.And(s.kind(n) == RESERVED, z3.Not(s.lost(n))))
-    after = replace(
-        s,
-        kind=put(s.kind, n, IMPORTED),
-        ends=put(s.ends, n, z3.And(rules.keeps("a seed's marks stay"), s.ends(n))),
-        key=put(s.key, n, k),
-        record=put(s.record, k, n),
-        witness=put(s.witness, n, z3.If(s.item(n), s.witness(n), s.above(o))),
-    )
+    ends = z3.And(rules.keeps("a seed's marks stay"), s.ends(n))
+    witness = z3.If(s.item(n), s.witness(n), s.above(o))
+    after = s.at(k, record=n).at(n, kind=IMPORTED, ends=ends, key=k, witness=witness)
     guard = z3.And(
         n > 0,
         rules.keep("no import over a ticket", free),
@@ -367,28 +324,30 @@ def put_back(s: State, d: Domain, rules: Rules) -> Step:
     base = z3.If(is_lost, _base(s, n), s.base(e))
     was_end = z3.And(s.topped(n), z3.Or(z3.Not(is_lost), s.filled(n)))
 
-    def behind(of: Of, value: Term) -> Of:
-        return lambda x: z3.If(z3.And(is_reserved, x == following), value, of(x))
-
-    after = replace(
-        s,
-        kind=behind(put(s.kind, n, TICKET), RESERVED),
-        ends=behind(put(s.ends, n, NO), is_end),
-        topped=behind(put(s.topped, n, was_end), m == 0),
-        witness=behind(s.witness, m),
-        finished=behind(s.finished, z3.Or(is_end, s.finished(following))),
-        base=behind(s.base, z3.If(is_end, base, s.base(following))),
-        key=put(s.key, n, k),
-        record=put(s.record, k, n),
-        chain=put(s.chain, n, chain),
-        covers=put(s.covers, n, covers),
-        date=put(s.date, n, now),
-        cap=put(s.cap, n, cap),
-        lost=put(s.lost, n, NO),
-        kept=put(s.kept, n, z3.Or(s.kept(n), is_external)),
-        filled=put(s.filled, n, z3.Or(s.filled(n), z3.Not(is_lost))),
-        over=put(s.over, n, z3.If(is_lost, s.over(n), e)),
-        under=put(s.under, n, z3.If(is_lost, s.under(n), s.base(e))),
+    after = s.at(k, record=n).at(
+        n,
+        kind=TICKET,
+        ends=NO,
+        topped=was_end,
+        lost=NO,
+        key=k,
+        chain=chain,
+        covers=covers,
+        date=now,
+        cap=cap,
+        kept=z3.Or(s.kept(n), is_external),
+        filled=z3.Or(s.filled(n), z3.Not(is_lost)),
+        over=z3.If(is_lost, s.over(n), e),
+        under=z3.If(is_lost, s.under(n), s.base(e)),
+    )
+    after = after.where(
+        lambda x: z3.And(is_reserved, x == following),
+        kind=RESERVED,
+        ends=is_end,
+        topped=m == 0,
+        witness=m,
+        finished=z3.Or(is_end, s.finished(following)),
+        base=z3.If(is_end, base, s.base(following)),
     )
     guard = z3.And(
         *(n <= cap, is_dated),
@@ -411,13 +370,7 @@ def put_back_external(s: State, d: Domain, rules: Rules) -> Step:
     """
     o, n = d.fresh(OPERATOR), d.fresh(NUMBER)
     is_end = d.fresh(NUMBER) == 1  # Or not.
-    after = replace(
-        s,
-        kind=put(s.kind, n, RESERVED),
-        ends=put(s.ends, n, is_end),
-        topped=put(s.topped, n, NO),
-        witness=put(s.witness, n, s.above(o)),
-    )
+    after = s.at(n, kind=RESERVED, ends=is_end, topped=NO, witness=s.above(o))
     guard = z3.And(
         *(n > 0, s.kind(n) == NOTHING),
         rules.keep("an external run end first", n < s.above(o)),
@@ -431,7 +384,7 @@ def mark(s: State, d: Domain, rules: Rules) -> Step:
     if rules.drops("no mark without a ticket"):
         guard = z3.And(n > 0, s.kind(n) == NOTHING)
     if rules.drops("no mark without a ticket") or rules.drops("origin stays"):
-        after = replace(s, kind=put(s.kind, n, TICKET))
+        after = s.at(n, kind=TICKET)
     return Step(guard, after, {"number": n})
 
 
@@ -441,13 +394,7 @@ def lose(s: State, d: Domain, rules: Rules) -> Step:
     It says that it ends a seed, of its own number alone.
     """
     n, is_end = d.fresh(NUMBER), rules.keeps("a lost number is an end")
-    after = replace(
-        s,
-        kind=put(s.kind, n, RESERVED),
-        ends=put(s.ends, n, is_end),
-        lost=put(s.lost, n, YES),
-        topped=put(s.topped, n, YES),
-    )
+    after = s.at(n, kind=RESERVED, ends=is_end, lost=YES, topped=YES)
     return Step(s.ticket(n), after, {"number": n, "is an end": is_end})
 
 
@@ -457,10 +404,7 @@ def lose(s: State, d: Domain, rules: Rules) -> Step:
 def expire(s: State, d: Domain, rules: Rules) -> Step:
     """A key's record is deleted, where its retention is limited."""
     k = d.fresh(KEY)
-    after = replace(
-        s, record=put(s.record, k, z3.IntVal(0)), expired=put(s.expired, k, YES)
-    )
-    return Step(YES, after, {"key": k})
+    return Step(YES, s.at(k, record=z3.IntVal(0), expired=YES), {"key": k})
 
 
 def tick(s: State, d: Domain, rules: Rules) -> Step:
