@@ -134,7 +134,7 @@ class TestRange:
         ended = announce(stage)
 
         assert ids(stage.published) == ["PROJ-1", "PROJ-3"]
-        assert ended.err.startswith("PROJ-2 is malformed; ")
+        assert ended.err.startswith("PROJ-2 is malformed; see: ticketctl show PROJ-2")
 
     def test_fraction_is_no_neighbour_of_a_number(self, stage: Stage) -> None:
         stage.put(1, 2)

@@ -603,7 +603,9 @@ class TestRefusedTicket:
         assert isinstance(allocation.answer_to(capped), SequenceFullError)
         assert type(allocation.answer_to(refused)) is StoreRefusedError
         for request in (*behind, rival):
-            assert type(allocation.answer_to(request)) is NotAttemptedError
+            answer = allocation.answer_to(request)
+            assert isinstance(answer, NotAttemptedError)
+            assert str(answer) == "an earlier request of the project failed"
         assert environment.store.keys_in_order()[1:] == [first.idempotency_key]
 
     def test_allocate_halves_blocks_until_the_offender_is_gone(

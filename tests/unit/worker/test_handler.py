@@ -185,6 +185,7 @@ class TestOutcomeLines:
             sqs_record(asked, receive_count=2),
             # The reason repeats names; it stands with the dead letter only.
             sqs_record('{"Jane Roe": 1, "Jane Roe": 2}'),
+            sqs_record(ticket_fields("PROJ", "c", title=7)),
             sqs_record(other),
         ]
 
@@ -198,18 +199,20 @@ class TestOutcomeLines:
             "idempotency_key": "a",
             "ticket_key": "PROJ-1",
         }
+        malformed = {
+            "level": "ERROR",
+            "message": "record failed",
+            "outcome": "poison",
+            "receive_count": 1,
+            "error_type": "InvalidMessageError",
+        }
         expected: list[dict[str, Any]] = [
             done | {"outcome": "assigned", "receive_count": 1, "traceparent": parent},
             done | {"outcome": "replayed", "receive_count": 2},
-            {
-                "level": "ERROR",
-                "message": "record failed",
-                "outcome": "poison",
-                "receive_count": 1,
-                "error_type": "InvalidMessageError",
-                "field": "body",
-                "reason": "repeated_name",
-            },
+            malformed | {"field": "body", "reason": "repeated_name"},
+            malformed
+            | {"field": "title", "reason": "wrong_type"}
+            | {"project_id": "PROJ", "idempotency_key": "c"},
             {
                 "level": "WARNING",
                 "message": "record failed",
@@ -353,14 +356,19 @@ class TestMetrics:
 
     def test_metrics_count_failures_of_the_line(self, function: Function) -> None:
         function.line = Line(FailingLine(), lambda: -function.time.left)
-        function.line.contended("PROJ")
+        projects = "PROJ", "OTHER"
+        for project_id in projects:
+            function.line.contended(project_id)
         handle = build_handler(function.worker())
 
-        handle(sqs_event(sqs_record(create_ticket())), Context())
+        handle(
+            sqs_event(*[sqs_record(create_ticket(name)) for name in projects]),
+            Context(),
+        )
 
         [values] = function.metrics("Count")
-        assert values["LineFailures"] == [1.0]
-        assert values["TicketNumbersAssigned"] == [1.0]
+        assert values["LineFailures"] == [2.0]
+        assert values["TicketNumbersAssigned"] == [2.0]
 
     def test_metrics_count_conflicts_collisions_and_attempts_of_every_project(
         self, function: Function
