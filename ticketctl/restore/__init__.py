@@ -1,1 +1,1 @@
-"""The restore: puts back what an export has and the tables lack, exactly."""
+"""The restore: writes back the lines of an export that the tables lack."""

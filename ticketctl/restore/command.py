@@ -1,4 +1,4 @@
-"""Puts an export back, as its command asks."""
+"""The work of the restore command: reads, plans, confirms and writes an export."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ class Choices:
     is_part: bool = False
     heads: str | None = None
     only: str = ""
-    """The option that lets it only look."""
+    """The option of a restore that writes nothing."""
     rate: int | None = None
     yes: bool = False
 
@@ -43,7 +43,7 @@ class Choices:
 def restore_file(
     find_stack: Callable[[], Stack], file: str, choices: Choices
 ) -> Status:
-    """Put a file back, or print the plan."""
+    """Restore a file, or print the plan."""
     projects, heads = frozenset(checked_projects(choices.projects)), choices.heads
     with Database() as database, saved_file(file) as (saved, copy):
         reader = ExportReader(database, saved, projects)
@@ -55,7 +55,7 @@ def restore_file(
         stack = find_stack()
         with spinner("reading") as show:
             tables = TableReader.of(stack, limiter=RateLimiter(choices.rate))
-            read_tables(tables, database, lambda what: show(f"reading: {what}"))
+            read_tables(tables, database, lambda count: show(f"reading: {count}"))
         caller, now = caller_arn(stack), timestamp_now()
         terms = Terms(caller, stack.retention_days, now, stack.program)
         restore = Restore(stack, database, saved, terms, is_part=choices.is_part)
@@ -69,9 +69,9 @@ def restore_file(
 
 
 def failing_heads(database: Database, heads: Iterable[KeptHead]) -> Iterator[str]:
-    """Yield how the file differs from heads that were kept outside.
+    """Yield the differences of the file from saved heads.
 
-    One above the file's last number, or of another project, says nothing.
+    A head above the file's last number, or of another project, is ignored.
     """
     for head in heads:
         project_id, number = head.project_id, head.number
@@ -81,19 +81,19 @@ def failing_heads(database: Database, heads: Iterable[KeptHead]) -> Iterator[str
         before = database.slot(project_id, number - 1).own
         key = ticket_key(project_id, number)
         if own is None or own.chain != head.chain:
-            yield f"{key}: the file has another hash than the head that was kept"
+            yield f"{key}: the file has another hash than the saved head"
         elif isinstance(own, Ticket):
             fit = chain_problem(own, before.chain if before else "")
             if fit not in {None, FindingKind.RESTARTED}:
-                yield f"{key}: its content does not have the hash that was kept"
+                yield f"{key}: its content does not have the saved hash"
 
 
 def look(restore: Restore, option: str) -> bool:
-    """Print the plan; return whether the tables are not as the file.
+    """Print the plan; return whether the tables differ from the file.
 
     Args:
         restore: A restore with a plan.
-        option: The one that lets it only look, for the next command.
+        option: The option of a restore that writes nothing, for the next command.
     """
     said, following = [*plan(restore)], [*commands(restore)]
     is_empty, is_verified = restore.is_empty, option == "--verify"
@@ -105,7 +105,7 @@ def look(restore: Restore, option: str) -> bool:
 
 
 def carry_out(restore: Restore, *, yes: bool) -> bool:
-    """Print the plan, ask, put back; return whether something is left to do.
+    """Print the plan, ask for confirmation, restore; return whether work is left.
 
     Raises:
         InputError: The worker must be stopped.
@@ -128,7 +128,7 @@ def carry_out(restore: Restore, *, yes: bool) -> bool:
 
 
 def plan(restore: Restore) -> Iterator[str]:
-    """Describe the plan."""
+    """Yield the lines of the plan."""
     for outline in restore.outlines:
         yield from _lines(restore, outline)
 
@@ -159,7 +159,7 @@ def _lines(restore: Restore, outline: Outline) -> Iterator[str]:
 
 
 def commands(restore: Restore) -> Iterator[str]:
-    """Yield the commands that a person runs afterwards."""
+    """Yield the commands that a person must run after the restore."""
     database, stack = restore.database, restore.stack
     for outline in restore.outlines:
         project_id = outline.project_id
@@ -177,6 +177,6 @@ def commands(restore: Restore) -> Iterator[str]:
 
 
 def _shown(counts: Counter[str]) -> str:
-    """Return the counts, in a line."""
-    found = [f"{name} {count:,}" for name, count in sorted(counts.items()) if count]
-    return ", ".join(found) or "nothing"
+    """Return the counts as one line."""
+    shown = [f"{name} {count:,}" for name, count in sorted(counts.items()) if count]
+    return ", ".join(shown) or "nothing"

@@ -1,7 +1,7 @@
-"""Compares an item of the file with the one that is there: is it of one history?
+"""Compares an item of the file with that of the tables: are both of one history?
 
-A file of another stack can have the same project and numbers, and its tickets must not
-continue this one's sequence.
+A file of another stack can have the same project and numbers, but its tickets must not
+continue this sequence.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from ticketctl.restore.steps import is_mark
 
 
 def gives_way(own: Item, there: Item) -> bool:
-    """Return whether the item that is there may give way to the file's."""
+    """Return whether the file's item may replace the tables' item."""
     if not isinstance(own, Ticket):
         is_bare = isinstance(there, Reserved) and not there.chain
         is_lost = own.kind is ItemKind.LOST  # No other item has its hash.
@@ -40,9 +40,9 @@ def gives_way(own: Item, there: Item) -> bool:
 
 
 def agree(own: Item, there: Item) -> bool:
-    """Return whether one number can have both: marks and texts may differ."""
+    """Return whether both items are of one history; marks and texts may differ."""
     if isinstance(there, Malformed):
-        return True  # It is named, and stays.
+        return True  # A note names it, and it stays.
     if own.chain and there.chain:
         return own.chain == there.chain
     if isinstance(there, Reserved) or isinstance(own, Reserved):
@@ -51,10 +51,10 @@ def agree(own: Item, there: Item) -> bool:
 
 
 def is_tie(own: Item, there: Item) -> bool:
-    """Return whether a number that both have shows that they are of one history."""
+    """Return whether two items of a number prove that both are of one history."""
     if own.chain and own.chain == there.chain:
         return True
-    return (  # An earlier import may have taken the hash away.
+    return (  # An earlier import may have removed the hash.
         isinstance(own, Ticket)
         and isinstance(there, Ticket)
         and own.key == there.key
@@ -63,7 +63,7 @@ def is_tie(own: Item, there: Item) -> bool:
 
 
 def difference(own: Item, there: Item) -> str:
-    """Return how an item that stays differs from the file's; "" if marks alone do."""
+    """Return the difference of a kept item from the file's; "" if only in marks."""
     match own, there:
         case _, Malformed():
             return "another program's item has this number"
@@ -79,7 +79,7 @@ def difference(own: Item, there: Item) -> str:
 
 
 def _differing(own: Item, there: Item) -> Iterator[str]:
-    """Yield the names of the attributes that no command changes, but for an erasure."""
+    """Yield the differing attributes that no command but an erasure changes."""
     is_erased = ERASED in (own.status, there.status)
     texts = {item.fingerprint for item in (own, there) if isinstance(item, Ticket)}
     if len(texts) > 1 and not is_erased:
@@ -92,10 +92,10 @@ def _differing(own: Item, there: Item) -> Iterator[str]:
 
 
 def marks_left(own: Item, there: Item) -> Iterator[str]:
-    """Yield the commands for the marks that a ticket lacks, and the file's has.
+    """Yield the commands for the marks of the file that a ticket lacks.
 
-    An erased ticket may have been voided before, and takes no other mark. Another
-    request's ticket takes none: an erasure cannot be undone.
+    An erased ticket takes no other mark, even if it was voided before. The ticket of
+    another request takes none: an erasure cannot be undone.
     """
     is_same = isinstance(there, Ticket) and agree(own, there)
     if there.fields.get(STATUS) == ERASED or not is_same:
@@ -105,5 +105,5 @@ def marks_left(own: Item, there: Item) -> Iterator[str]:
         if is_marked and isinstance(own, Ticket) and TIMES[status] not in there.fields:
             reason = str(own.fields.get(REASONS[status]))
             shown = quote(reason) if reason.isprintable() else "..."
-            # Pasted lines must not answer one another's questions.
+            # A pasted line must not answer the question of another.
             yield f"{verb} {quote(own.ticket_key)} --reason {shown} --yes"

@@ -1,6 +1,6 @@
-"""What the file and the tables have, in a temporary database: memory does not grow.
+"""The items of the file and of the tables in a temporary database, to save memory.
 
-It has keys, hashes and marks, and the places of the lines in the file, but no texts.
+It has keys, hashes, marks, and the positions of the lines in the file, but no texts.
 """
 
 import json
@@ -25,11 +25,11 @@ CREATE TABLE numbers (
     own TEXT,           -- The attributes of the file's item, without the texts.
     own_key TEXT,
     own_text TEXT,      -- The fingerprint of the texts.
-    own_digest BLOB,    -- Of all attributes.
+    own_digest BLOB,    -- The digest of all attributes.
     line INT,
-    place INT,          -- Of the line in the file, in bytes.
+    place INT,          -- The offset of the line in the file, in bytes.
     size INT,
-    there TEXT,         -- Of the tables' item.
+    there TEXT,         -- The attributes of the tables' item.
     there_key TEXT,
     there_text TEXT,
     there_digest BLOB,
@@ -44,14 +44,14 @@ SAME: Final = "own_digest = there_digest"
 DIFFERENT: Final = "own_digest <> there_digest"
 UNLIKE: Final = f"there IS NOT NULL AND ifnull({DIFFERENT}, 1)"
 TICKET_THERE: Final = "there_key IS NOT NULL"
-"""Conditions on a number."""
+"""SQL conditions on a number."""
 
 _TEXTS: Final = CONTENT_DEFAULTS.keys() - {"project_id", "idempotency_key", "priority"}
 _SLOT: Final = f"number, own, own_text, there, there_text, {SAME}, ifnull(line, 0)"
 
 
 def _put(of: str, *more: str) -> str:
-    """Return the query that keeps an item of the file or of the tables."""
+    """Return the query that stores an item of the file or of the tables."""
     names = (of, f"{of}_key", f"{of}_text", f"{of}_digest", *more)
     return (
         f"INSERT INTO numbers (project_id, number, {', '.join(names)}) "
@@ -65,7 +65,7 @@ _PUT_THERE: Final = _put("there")
 
 
 class Place(NamedTuple):
-    """Where a line is in the file."""
+    """The position of a line in the file."""
 
     line: int
     offset: int
@@ -75,7 +75,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Slot:
-    """A number, with what the file and the tables have there."""
+    """A number with the items of the file and of the tables."""
 
     number: int
     own: Item | None = None
@@ -85,18 +85,18 @@ class Slot:
 
     @property
     def nearest(self) -> Item:
-        """What may stand there in the end: the file's, or else the tables'."""
+        """The likely final item of the number: the file's, or else the tables'."""
         nearest = self.own or self.there
         assert nearest  # noqa: S101 - A slot has one of them.
         return nearest
 
 
 class Database:
-    """A database of its own, which SQLite removes with the process."""
+    """A temporary database, which SQLite removes with the process."""
 
     def __init__(self) -> None:
-        """Create its tables."""
-        # The empty name: a temporary file, and in memory as long as it is small.
+        """Create the database and its tables."""
+        # An empty name means a temporary file, in memory as long as it is small.
         self.sql = sqlite3.connect("", isolation_level=None)
         self.sql.executescript(f"PRAGMA journal_mode = OFF;{_TABLES}{RECORDS}BEGIN")
         self.records, self.plan = Records(self.sql), Plan(self.sql)
@@ -108,7 +108,7 @@ class Database:
         self.sql.close()
 
     def add_item(self, item: Item, place: Place | None = None) -> None:
-        """Add an item of the tables, or of the file if it has a place there."""
+        """Add an item of the tables, or of the file if it has a position there."""
         row = (
             *(item.project_id, item.number, _condensed(item.fields)),
             item.idempotency_key,
@@ -118,7 +118,7 @@ class Database:
         self.sql.execute(_PUT_OWN if place else _PUT_THERE, (*row, *(place or ())))
 
     def remove_item(self, project_id: str, number: int) -> None:
-        """Forget what the tables had at a number."""
+        """Remove the tables' item of a number."""
         of = "project_id = ? AND number = ?"
         none = "there = NULL, there_key = NULL, there_digest = NULL"
         self.sql.execute(f"UPDATE numbers SET {none} WHERE {of}", (project_id, number))
@@ -135,7 +135,7 @@ class Database:
         return [project_id for (project_id,) in self.sql.execute(query)]
 
     def numbers(self, project_id: str, condition: str) -> Iterator[int]:
-        """Yield a project's numbers with a condition, in ascending order."""
+        """Yield a project's numbers that meet a condition, in ascending order."""
         query = (
             f"SELECT number FROM numbers WHERE project_id = ? AND {condition} "
             "ORDER BY number"
@@ -144,7 +144,7 @@ class Database:
             yield number
 
     def has(self, project_id: str, condition: str) -> bool:
-        """Return whether a number of a project has a condition."""
+        """Return whether a number of a project meets a condition."""
         return any(self.numbers(project_id, condition))
 
     def last(self, project_id: str, *, is_own: bool) -> int:
@@ -159,7 +159,7 @@ class Database:
         return [*self._slots(of, "DESC LIMIT ?", project_id, above, count)][::-1]
 
     def slot(self, project_id: str, number: int) -> Slot:
-        """Return what the file and the tables have at a number."""
+        """Return the items of the file and of the tables at a number."""
         of = "project_id = ? AND number = ?"
         return next(self._slots(of, "", project_id, number), Slot(number))
 
@@ -171,7 +171,7 @@ class Database:
         return nearest.there if nearest else None
 
     def of_key(self, key: RequestKey) -> list[int]:
-        """Return the numbers of a key, in the file and in the tables, highest first."""
+        """Return a key's numbers in the file and in the tables, the highest first."""
         query = (
             "SELECT number FROM numbers WHERE project_id = :p AND own_key = :k UNION "
             "SELECT number FROM numbers WHERE project_id = :p AND there_key = :k "
@@ -183,8 +183,8 @@ class Database:
     def kept_hash(self, project_id: str, number: int) -> dict[str, Any]:
         """Return the hash of a lost ticket right below another item.
 
-        It is that of the tables' record of its key. In front of a hole the number only
-        guards it, and has no hash.
+        The tables' record of its key has the hash. Before a hole the number is only a
+        guard, without a hash.
         """
         above = self.slot(project_id, number + 1)
         if not (above.own or above.there):
@@ -203,7 +203,7 @@ class Database:
             )
 
     def place(self, project_id: str, number: int) -> tuple[Place, bytes]:
-        """Return where the file has a number, and the digest of its item."""
+        """Return the position of a number in the file, and the digest of its item."""
         query = (
             "SELECT line, place, size, own_digest FROM numbers "
             "WHERE project_id = ? AND number = ?"
@@ -213,13 +213,13 @@ class Database:
 
 
 def digest(fields: Mapping[str, Any]) -> bytes:
-    """Return a digest of an item, equal for equal values of JSON."""
+    """Return the digest of an item, equal for equal JSON values."""
     text = json.dumps(json_values(fields), sort_keys=True)
     return blake2b(text.encode(), digest_size=16).digest()
 
 
 def _condensed(fields: Mapping[str, Any]) -> str:
-    """Return the attributes of an item, where texts are empty."""
+    """Return the attributes of an item as JSON, with empty texts."""
     kept = {
         name: "" if name in _TEXTS and value != ERASED_TITLE else value
         for name, value in fields.items()
@@ -228,10 +228,10 @@ def _condensed(fields: Mapping[str, Any]) -> str:
 
 
 def _item(fields: str | None, fingerprint: str) -> Item | None:
-    """Return an item as its rules see it: its texts are known by the fingerprint."""
+    """Return an item for the rules, with the fingerprint in place of the texts."""
     if fields is None:
         return None
     item = parse(json.loads(fields))
     if isinstance(item, Ticket):
-        vars(item)["fingerprint"] = fingerprint  # What it would compute.
+        vars(item)["fingerprint"] = fingerprint  # Computed from the texts before.
     return item

@@ -1,7 +1,7 @@
-"""Decides about one number of a restore, by the items and records around it; pure.
+"""Decides the step of a number, by the items and records around it, without I/O.
 
-A hash goes back only if something vouches for it: the record of its key, the next
-ticket, which covers it, or a reserved item that has kept it.
+A hash is restored only if one of these vouches for it: the record of its key, the next
+ticket, which covers it, or a reserved item that has it.
 """
 
 from collections.abc import Sequence
@@ -39,35 +39,35 @@ _UNLIKE: Final = "it differs from the record of its idempotency_key in "
 
 @dataclass(frozen=True)
 class Candidate:
-    """A number, and the known items and records around it."""
+    """A number, with the known items and records around it."""
 
     slot: Slot
     above: Item | None
-    """The item that will be at the next number."""
+    """The final item at the next number."""
     below: Slot | None
-    """What file and tables have at the number before, if they have something."""
+    """The slot of the number before, if it has an item."""
     record: Record | None
-    """The tables' record of the file's ticket's key."""
+    """The tables' record of the key of the file's ticket."""
     naming: Sequence[KeyRecord]
-    """The tables' records that name the number."""
+    """The tables' records of the number."""
     own_records: Sequence[KeyRecord]
-    """The file's records that name it, which no ticket of the file explains."""
+    """The file's records of the number that no ticket of the file explains."""
     lost_records: Sequence[KeyRecord]
-    """Those of them whose keys have no record in the tables."""
+    """The own records whose keys have no record in the tables."""
     rival: int
-    """The number of another ticket that keeps the key's record from it; 0 without."""
+    """The number of another ticket that gets the key's record; 0 if none."""
     is_whole: bool
     """Whether the tables have nothing else, so that the file vouches for itself."""
 
     @property
     def hash_before(self) -> str | None:
-        """The hash of the number before it; None if nothing has that number."""
+        """The hash of the number before it; None if that number has no item."""
         if self.slot.number == 1:
             return ""
         if self.below is None:
             return None
         own, there = self.below.own, self.below.there
-        # A ticket stays as it is, with or without a hash; a reserved number gives way.
+        # A ticket stays, with or without a hash; a reserved number may be replaced.
         if there and (own is None or not gives_way(own, there)):
             return there.chain
         return own.chain if own else None
@@ -75,7 +75,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Decider:
-    """Decides for one restore."""
+    """Decides the steps of a restore."""
 
     terms: Terms
 
@@ -100,11 +100,13 @@ class Decider:
         step = self._erased(known, own) if isinstance(own, Ticket) else NOTHING
         is_external = step.form is Form.EXTERNAL or bool(step.why)
         if isinstance(there, Ticket) and is_external:
-            return self._recording(known, there)  # It is external there already.
+            return self._recording(
+                known, there
+            )  # It is external in the tables already.
         return step
 
     def _recording(self, known: Candidate, there: Item) -> Step:
-        """Decide about the record of an item that is there and stays."""
+        """Decide about the record of a kept item."""
         if not isinstance(there, Ticket):
             return self._lost_record(known, there.chain, NOTHING)
         if isinstance(known.record, KeyRecord):
@@ -137,21 +139,21 @@ class Decider:
         return Step(act=Act.PUT, record=made, is_made=True)
 
     def _reserved(self, known: Candidate, own: Reserved) -> Step:
-        """Decide about a reserved number; one with a hash has lost its ticket."""
+        """Decide about a reserved number; one with a hash is a lost ticket's."""
         is_recorded = any(
             record.fields.get(CHAIN) == own.chain for record in known.naming
         )
         is_witnessed = covers(known.above, own.chain)
         if own.chain and not (is_recorded or is_witnessed or known.is_whole):
             if (there := known.slot.there) and not is_mark(there):
-                return self._recording(known, there)  # It has no hash there either.
+                return self._recording(known, there)  # The tables have no hash either.
             return self._lost_record(known, "", Step(Form.EXTERNAL))
         is_ground = bool(own.chain) and not (is_recorded or known.is_whole)
         step = Step(Form.WHOLE, is_witnessed=is_ground)
         return self._lost_record(known, own.chain, step)
 
     def _lost_record(self, known: Candidate, chain: str, step: Step) -> Step:
-        """Return a step with the file's record of a lost ticket, if it goes back."""
+        """Return a step with the file's record of a lost ticket, if it is restored."""
         for record in known.lost_records:
             is_own = bool(chain) and record.fields.get(CHAIN) == chain
             if is_own and not is_over(record):
@@ -159,7 +161,7 @@ class Decider:
         return step
 
     def _erased(self, known: Candidate, own: Ticket) -> Step:
-        """Decide about a ticket that may be erased since it was exported."""
+        """Decide about a ticket that may have been erased since its export."""
         record, there = known.record, known.slot.there
         is_erased = isinstance(there, Ticket) and there.is_erased
         if isinstance(record, KeyRecord) and record.number == own.number:
@@ -172,7 +174,7 @@ class Decider:
         return replace(self._ticket(known, self.terms.erased(own)), is_erased=True)
 
     def _ticket(self, known: Candidate, own: Ticket) -> Step:
-        """Decide about a ticket that is missing, or whose place gives way."""
+        """Decide about a missing ticket, or one that replaces an item."""
         for record in known.naming:
             if record.key != own.key:
                 key = record.idempotency_key
@@ -201,7 +203,7 @@ class Decider:
         return step
 
     def _recorded(self, known: Candidate, own: Ticket, record: KeyRecord) -> Step:
-        """Decide about a ticket whose key's record names its number."""
+        """Decide about a ticket whose key is recorded for its number."""
         if record.is_later:
             return refused(
                 "the record of its idempotency_key is of a later release: use the "
@@ -211,7 +213,7 @@ class Decider:
         is_degraded = different == [CHAIN] and CHAIN not in record.fields
         if is_degraded and isinstance(known.slot.there, Ticket):
             return self._better(known, own, record)
-        # The ticket was erased since: its record becomes so, too.
+        # The ticket was erased since its export, and so must be its record.
         is_older = different == [FINGERPRINT] and own.is_erased
         if different and not is_older:
             named = ", ".join(different)
@@ -224,7 +226,7 @@ class Decider:
         return replace(step, act=Act.CHECK)
 
     def _better(self, known: Candidate, own: Ticket, record: KeyRecord) -> Step:
-        """Decide about a ticket that an earlier restore put there without its hash."""
+        """Decide about a ticket that an earlier restore wrote without its hash."""
         step, made = self._formed(known, own, is_recorded=False), self.record_of(own)
         if step.form is not Form.WHOLE or made is None:
             return step
@@ -233,7 +235,7 @@ class Decider:
         return replace(step, act=Act.PUT, record=made)
 
     def _formed(self, known: Candidate, own: Ticket, *, is_recorded: bool) -> Step:
-        """Return the form in which a ticket goes back, and whether the next vouches."""
+        """Return a step with a ticket's form, and whether the next one vouches."""
         if known.is_whole or not is_given_here(own.kind):
             return Step(Form.WHOLE)
         if not own.chain:
@@ -245,13 +247,13 @@ class Decider:
         is_kept = there is not None and there.kind is ItemKind.LOST
         is_witnessed = covers(known.above, own.chain)
         if covers(known.above, "") and not is_witnessed:
-            return Step(Form.EXTERNAL)  # The next ticket would be a second beginning.
+            return Step(Form.EXTERNAL)  # The next ticket would be a second start.
         if is_recorded or is_kept or is_witnessed:
             return Step(Form.WHOLE, is_witnessed=not (is_recorded or is_kept))
         return Step(Form.EXTERNAL)
 
     def _rival(self, known: Candidate, ticket: Ticket) -> Step | None:
-        """Return the refusal of a key without a record that another number has, too."""
+        """Return the refusal of an unrecorded key that another number has, too."""
         rival, is_unbound = known.rival, self.record_of(ticket) is None
         if not rival or known.is_whole or is_unbound:
             return None
@@ -263,13 +265,13 @@ class Decider:
     def record_of(self, ticket: Item) -> dict[str, Any] | None:
         """Return the record of a ticket's key, made from the ticket.
 
-        None is one whose time is over, or of a ticket without a date.
+        None if it would have expired, or the ticket has no date.
         """
         date, days = ticket.fields.get(ASSIGNED_AT), self.terms.retention_days
         if not (isinstance(date, str) and isinstance(ticket, Ticket)):
             return None
         now = datetime.now(UTC)
-        # The time of an imported ticket's key begins when its record is made.
+        # The retention of an imported ticket's key begins when its record is made.
         is_own = ORIGIN not in ticket.fields
         expiry = expiry_of(ticket, days) if is_own else None
         if expiry and expiry <= now:
@@ -285,15 +287,15 @@ class Decider:
 
 
 def is_over(record: KeyRecord) -> bool:
-    """Return whether the time of a record of the file is over, which stays away."""
+    """Return whether a record of the file has expired, so that it is not restored."""
     expires = record.fields.get(EXPIRES_AT)
     return isinstance(expires, int) and expires <= datetime.now(UTC).timestamp()
 
 
 def _unlike(finding: Finding) -> Step:
-    """Return the step of a ticket that differs from its record; none if it is unknown.
+    """Return the step of a ticket that differs from its record.
 
-    A later release may have written the record, and know more of the text.
+    Nothing is done if a later release wrote the record, and may know more of the text.
     """
     if finding.kind is not FindingKind.DIFFERING:
         return NOTHING

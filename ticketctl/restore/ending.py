@@ -1,7 +1,7 @@
-"""The end of a project: it is reserved before anything else goes back.
+"""Reserves the end of a project before any other write of a restore.
 
-A worker goes on behind it from then on. It has the hash of the ticket that it
-stands for, so an audit names the numbers still missing below it.
+From then on a worker continues after it. The reserved item has the hash of its ticket,
+so an audit names the numbers still missing below it.
 """
 
 import json
@@ -31,7 +31,7 @@ from ticketctl.restore.steps import MARK, Form, Terms, is_mark
 from ticketctl.sequences.seeding import Seed
 
 _LISTED: Final = 1_000
-"""Numbers of a hole for which commands are printed."""
+"""The maximum of numbers of a hole for which commands are printed."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class End:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     def reserve(self, outline: Outline) -> str:
-        """Reserve the number that goes back last; return why not, or ""."""
+        """Reserve the number that is restored last; return the obstacle, or ""."""
         project_id, number = outline.project_id, outline.end
         if not number:
             there = self.database.slot(project_id, outline.highest).there
@@ -72,7 +72,7 @@ class End:
         return ""
 
     def _is_expected(self, above: Item) -> bool:
-        """Return whether an item is one that this restore would put, too."""
+        """Return whether this restore would put the same item."""
         own = self.database.slot(above.project_id, above.number).own
         return own is not None and agree(own, above)
 
@@ -80,8 +80,8 @@ class End:
 def commands_for(stack: Stack, database: Database, outline: Outline) -> Iterator[str]:
     """Yield the commands that reserve the numbers of a hole, in their order.
 
-    First all of them, as numbers of another system; then, in its place, each that a
-    key's record names gets the hash that the record has kept.
+    The first reserves all of them as external numbers. Then each number with a key's
+    record gets the hash of that record.
     """
     if not outline.hole:
         return

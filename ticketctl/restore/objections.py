@@ -1,7 +1,7 @@
-"""The judge's objections to a plan: it has the last word.
+"""The judge's objections to a plan, which overrule it.
 
-A line may be written only if the audit of the tables with the plan in its place has no
-finding that was not there before.
+A line may be written only if the audit of the tables with the planned items has no new
+finding.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ _HOLES: Final = {FindingKind.GAP, FindingKind.UNFINISHED_SEED}
 
 @dataclass(frozen=True)
 class Stretch:
-    """Numbers of a project that are judged together, and their neighbours."""
+    """Numbers of a project that are judged together, with their neighbours."""
 
     project_id: str
     slots: Sequence[Slot]
-    """In ascending order."""
+    """The slots in ascending order."""
     below: Slot | None
     above: Item | None
-    """The item that will be at the next number that has one."""
+    """The final item at the next number that has one."""
 
 
 def new_in(
@@ -42,14 +42,14 @@ def new_in(
     steps: Mapping[int, Step],
     top: int,
 ) -> list[Finding]:
-    """Return the findings that steps would bring.
+    """Return the new findings that steps would cause.
 
     Args:
         database: The tables and the file.
-        decider: The judgement on single numbers.
+        decider: The rules for single numbers.
         stretch: The numbers.
-        steps: Their steps.
-        top: The project's highest number, of the tables or of the file.
+        steps: The steps of these numbers.
+        top: The project's highest number, in the tables or in the file.
     """
     project_id, slots, terms = stretch.project_id, stretch.slots, decider.terms
     before = [slot.there for slot in slots if slot.there]
@@ -79,7 +79,7 @@ def new_in(
 def _results(
     database: Database, decider: Decider, stretch: Stretch, steps: Mapping[int, Step]
 ) -> Iterator[Item]:
-    """Yield the items that the numbers have in the end, in ascending order."""
+    """Yield the final items of the numbers, in ascending order."""
     terms = decider.terms
     for slot in stretch.slots:
         step = steps[slot.number]
@@ -92,7 +92,7 @@ def _results(
 
 
 def _expired(items: Iterable[Item], days: int) -> Iterator[int]:
-    """Yield the numbers of tickets whose keys' time is over, as an audit says."""
+    """Yield the numbers of tickets whose key records may have expired, for an audit."""
     now = datetime.now(UTC)
     for item in items:
         expiry = expiry_of(item, days) if isinstance(item, Ticket) else None
@@ -103,9 +103,9 @@ def _expired(items: Iterable[Item], days: int) -> Iterator[int]:
 def _records(
     database: Database, decider: Decider, items: Sequence[Item]
 ) -> Iterator[tuple[RequestKey, KeyRecord | None]]:
-    """Yield the tables' records of tickets, and those that name their numbers.
+    """Yield the tables' records of tickets' keys, and other records of their numbers.
 
-    A key whose time is over may have none, or that of another ticket.
+    An expired key may have no record, or that of another ticket.
     """
     for item in items:
         place = item.project_id, item.number
@@ -121,10 +121,9 @@ def _records(
 def blamed(
     findings: Iterable[Finding], steps: Mapping[int, Step], last: int
 ) -> dict[int, Step]:
-    """Return the refusals of the numbers that would bring findings.
+    """Return the refusals of the numbers that would cause findings.
 
-    What a hole above the last number has behind it waits for the hole, and is named
-    once.
+    The numbers above a hole at the end wait for it, and are named once.
     """
     due = sorted(number for number, step in steps.items() if step.is_due)
     refusals: dict[int, Step] = {}
@@ -135,7 +134,7 @@ def blamed(
         if finding.kind is FindingKind.DUPLICATE and not any(
             steps[number].form for number in finding.numbers if number in steps
         ):
-            continue  # Both are there, and a record says which of them counts.
+            continue  # Both exist, and a record decides which of them counts.
         for first, end in ranges_of(finding):
             within = [number for number in due if first <= number <= end]
             around = [
@@ -153,7 +152,7 @@ def blamed(
 def without_doubtful(
     findings: Iterable[Finding], steps: Mapping[int, Step]
 ) -> dict[int, Step]:
-    """Return the steps without records that would be made of tickets in doubt."""
+    """Return the steps without the records of doubtful tickets."""
     doubts = [
         ends
         for finding in findings

@@ -1,6 +1,6 @@
-"""What the tables have of a project: is the file of its history, and where does it end?
+"""Outlines a project: is the file of its history, and where does the restore end?
 
-Of another stack's project of the same name nothing may go back.
+Nothing of another stack's project of the same name may be restored.
 """
 
 from dataclasses import dataclass, field
@@ -25,40 +25,40 @@ _UNTIED: Final = (
 
 @dataclass
 class Outline:
-    """What the tables have of a project, beside the file."""
+    """The state of a project in the tables, compared with the file."""
 
     project_id: str
     last: int
-    """The tables' highest number."""
+    """The highest number in the tables."""
     highest: int
-    """The file's."""
+    """The highest number in the file."""
     is_whole: bool = False
-    """Whether the tables have nothing of it but a part that a restore put back."""
+    """Whether the tables have nothing of it, or only a part that a restore wrote."""
     other: int = 0
     """The first number of another history; 0 without one."""
     is_tied: bool = False
-    """Whether a number that both have shows that they are of one history."""
+    """Whether a common number proves that both are of one history."""
     refusal: str = ""
-    """Why nothing of the project goes back."""
+    """The reason why nothing of the project is restored."""
     hole: tuple[int, int] | None = None
-    """The first numbers above the last one that stay away; nothing goes above."""
+    """The range above the last number that stays missing; nothing is written above."""
     end: int = 0
-    """The highest number that goes back, if it is above the last one."""
+    """The highest restored number, if it is above the last one."""
     findings: list[Finding] = field(default_factory=list)
-    """Those of the file by itself, which come along into a project that is empty."""
+    """The findings of the file itself, which a restore into an empty project keeps."""
     records_left: int = 0
-    """The count of the file's records that go back with no item."""
+    """The count of the file's records that are restored without an item."""
     mark: int = 0
-    """The number that a restore has reserved, and that goes back last."""
+    """The number that a restore has reserved, and restores last."""
 
     @property
     def top(self) -> int:
-        """The highest number that a window knows of."""
+        """The highest number in the tables or in the file."""
         return max(self.last, self.highest)
 
 
 def outline_of(database: Database, project_id: str) -> Outline:
-    """Return what the tables have of a project, beside the file."""
+    """Return the outline of a project."""
     last = database.last(project_id, is_own=False)
     outline = Outline(project_id, last, database.last(project_id, is_own=True))
     outline.is_whole = _is_whole(database, outline)
@@ -81,10 +81,10 @@ def outline_of(database: Database, project_id: str) -> Outline:
 
 
 def _is_whole(database: Database, outline: Outline) -> bool:
-    """Return whether the tables have nothing but what a restore has put back."""
+    """Return whether the tables have only items that a restore wrote, or none."""
     project_id, top = outline.project_id, outline.highest
     there = database.slot(project_id, top).there
-    # A restore among other tickets has left a mark, too, that says what was there.
+    # A restore among other tickets has left a mark, too, with the last number before.
     is_begun = there and is_mark(there) and not there.fields.get(RESERVED_AFTER)
     if not top or (outline.last and not is_begun):  # Ended, or another's work.
         return False
@@ -100,9 +100,9 @@ def _is_whole(database: Database, outline: Outline) -> bool:
 
 
 def close(database: Database, outline: Outline, *, is_part: bool) -> None:
-    """Find the end of what goes back, before a hole that neither has.
+    """Find the end of the restored numbers, before a hole that neither fills.
 
-    What a whole file lacks in a project that is empty comes along.
+    In an empty project the holes of a complete file stay.
     """
     project_id, last = outline.project_id, outline.last
     if not (outline.is_whole or outline.is_tied or database.has(project_id, VOUCHED)):
@@ -129,8 +129,8 @@ def close(database: Database, outline: Outline, *, is_part: bool) -> None:
 
 
 def waiting(outline: Outline) -> str:
-    """Return why the numbers behind a hole wait, or the danger of one at the end."""
-    assert outline.hole  # noqa: S101 - Asked for by who has seen it.
+    """Return why the numbers after a hole wait, or the danger of a hole at the end."""
+    assert outline.hole  # noqa: S101 - The caller has checked it.
     first, last = (ticket_key(outline.project_id, number) for number in outline.hole)
     of, verb = (first, "is") if first == last else (f"{first} to {last}", "are")
     if outline.hole[1] == outline.highest:

@@ -1,4 +1,4 @@
-"""A plan: what is to be done at each number of a restore's database."""
+"""The plan of a restore: a step for each number, in its database."""
 
 import json
 import sqlite3
@@ -12,8 +12,8 @@ from ticketctl.ledger.sequence import guards_a_seed, is_given_here
 from ticketctl.restore.steps import Act, Form, Step
 
 COLUMNS: Final = """
-    run INT,            -- The end of an unbroken run of external numbers, or its own.
-    rank INT,           -- Within a run: its end, its guards, the rest.
+    run INT,            -- The end of the number's run of external numbers, or itself.
+    rank INT,           -- The order within a run: its end, its guards, the rest.
     form TEXT,
     act TEXT,
     record TEXT,
@@ -22,27 +22,27 @@ COLUMNS: Final = """
     reserves INT,
     why TEXT
 """
-"""Those of a step, in the table of numbers."""
+"""The columns of a step, in the table of numbers."""
 
 _DEED: Final = "form, act, record, is_erased, is_witnessed, reserves, why"
 _IS_BACK: Final = "why = '' AND form <> ''"
 _IS_DUE: Final = f"why = '' AND (form <> '' OR act = '{Act.PUT}')"
 
 VOUCHED: Final = f"{_IS_BACK} AND (act = '{Act.CHECK}' OR is_witnessed)"
-"""The condition on a number that goes back because the tables vouch for it."""
+"""The condition on a number that is restored because the tables vouch for it."""
 
 OPEN: Final = (
     f"{_IS_DUE} AND act = '{Act.PUT}' AND NOT EXISTS ("
     "SELECT 1 FROM records WHERE is_own = 0 AND project_id = numbers.project_id "
     "AND idempotency_key = json_extract(record, '$.idempotency_key'))"
 )
-"""The condition on a number whose key gets a record, and has none."""
+"""The condition on a number whose key has no record, and gets one."""
 
 WAITS: Final = "waits"
-"""Why nothing is done at a number above a hole, which is named once."""
+"""The reason of numbers above a hole, which is printed once."""
 
 OTHER: Final = "it is of another history"
-"""Of a project such numbers are named once, too."""
+"""The reason of numbers of another history, which is printed once for a project."""
 
 _COUNTS: Final = {
     "items": "own IS NOT NULL",
@@ -56,14 +56,14 @@ _COUNTS: Final = {
 
 @dataclass(frozen=True)
 class Plan:
-    """The steps of a database."""
+    """The steps in a database."""
 
     sql: sqlite3.Connection
 
     def set_steps(
         self, project_id: str, steps: Iterable[tuple[int, tuple[int, int], Step]]
     ) -> None:
-        """Keep what is to be done at numbers, each with its run and rank."""
+        """Store the steps of numbers, each with its run and rank."""
         rows = [
             (
                 *(*order, step.form.value, step.act.value),
@@ -81,7 +81,7 @@ class Plan:
         self.sql.executemany(query, rows)
 
     def let_wait(self, project_id: str, number: int) -> None:
-        """Let a number, and all that is due above it, wait."""
+        """Let the due steps of a number and above it wait."""
         query = (
             "UPDATE numbers SET why = ? "
             f"WHERE project_id = ? AND number >= ? AND {_IS_DUE}"
@@ -89,16 +89,16 @@ class Plan:
         self.sql.execute(query, (WAITS, project_id, number))
 
     def rising(self, project_id: str, last: int) -> Iterator[tuple[int, ItemKind]]:
-        """Yield the numbers above one that go back, with the kinds of the file's items.
+        """Yield the restored numbers above one, with the kinds of the file's items.
 
-        Between two tickets that come back without their hashes a hole is still one.
+        A hole remains one between two tickets that are restored without hashes.
         """
         condition = f"number > ? AND {_IS_BACK} ORDER BY number"
         for number, own in self._rows("number, own", condition, project_id, last):
             yield number, parse(json.loads(own)).kind
 
     def due(self, project_id: str) -> Iterator[tuple[int, Step]]:
-        """Yield what is to be done, in the order of the writes."""
+        """Yield the due steps, in the order of the writes."""
         order = "run DESC, rank, number DESC"
         rows = self._rows(f"number, {_DEED}", f"{_IS_DUE} ORDER BY {order}", project_id)
         for number, *columns in rows:
@@ -110,14 +110,14 @@ class Plan:
         return _step(*columns)
 
     def refusals(self, project_id: str) -> Iterator[tuple[int, int, str]]:
-        """Yield line, number and reason of what is refused."""
+        """Yield line, number and reason of each refused line."""
         return self._rows(
             "ifnull(line, 0), number, why", "why <> '' ORDER BY line", project_id
         )
 
     def counts(self, project_id: str) -> dict[str, int]:
-        """Return counts of a project's lines, by what is done."""
-        filters = (f"count(*) FILTER (WHERE {one})" for one in _COUNTS.values())
+        """Return the counts of a project's lines, by their result."""
+        filters = (f"count(*) FILTER (WHERE {test})" for test in _COUNTS.values())
         [row] = self._rows(", ".join(filters), "number", project_id)
         counts = dict(zip(_COUNTS, row, strict=True))
         counts["records"] = counts["due"] - counts["missing"]
@@ -130,13 +130,13 @@ class Plan:
 
 @dataclass
 class Order:
-    """The order of the writes: an unbroken run of external numbers from its end."""
+    """The order of the writes: a run of external numbers begins with its end."""
 
     end: int = 0
     below: int = 0
 
     def place(self, number: int, item: Item) -> tuple[int, int]:
-        """Return the place of a number below the last one: end, guards, the rest."""
+        """Return run and rank of a number, which is below the last one."""
         if is_given_here(item.kind):
             self.below = 0
             return number, 0

@@ -1,4 +1,4 @@
-"""Plans a restore: each number of the file once, from the highest down."""
+"""Plans a restore: a step for each number of the file, from the highest down."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class Planner:
             above = self._result(slots[0], steps[slots[0].number])
 
     def judge_again(self, outline: Outline, number: int) -> Step:
-        """Decide about one number anew, by what the tables have now."""
+        """Return a new step for a number, by the current state of the tables."""
         project_id = outline.project_id
         slot = self.database.slot(project_id, number)
         above = self.database.neighbour(project_id, number, ">")
@@ -54,7 +54,7 @@ class Planner:
         return Stretch(project_id, slots, below[0] if below else None, above)
 
     def _decide(self, outline: Outline, stretch: Stretch) -> dict[int, Step]:
-        """Decide about a stretch until the judge finds nothing new."""
+        """Return the steps of a stretch, revised until no new finding results."""
         refusals: dict[int, Step] = {}
         while True:
             steps = self._steps(outline, stretch, refusals)
@@ -72,7 +72,7 @@ class Planner:
     def _steps(
         self, outline: Outline, stretch: Stretch, refusals: Mapping[int, Step]
     ) -> dict[int, Step]:
-        """Return the steps, of which each may vouch for the one below."""
+        """Return the steps of a stretch; each may vouch for the one below."""
         steps: dict[int, Step] = {}
         above, slots = stretch.above, stretch.slots
         before = [stretch.below, *slots[:-1]]
@@ -109,10 +109,10 @@ class Planner:
         return replace(step, reserves=self._reserves(slot, step, above))
 
     def _rival(self, slot: Slot) -> int:
-        """Return the number of a ticket that keeps a key's record from the slot's.
+        """Return the number of another ticket that gets the key's record; 0 if none.
 
-        Of two tickets of a key the later takes the record, unless it is missing and
-        the other is there; one whose time is over takes none. 0 if there is none.
+        The later of two tickets of a key gets the record, unless it is missing and the
+        other exists. A ticket whose record has expired gets none.
         """
         if not isinstance(slot.own, Ticket):
             return 0
@@ -129,10 +129,10 @@ class Planner:
         return 0
 
     def _reserves(self, slot: Slot, step: Step, above: Item) -> int:
-        """Return the end of the seed for which the next number, a free one, is taken.
+        """Return the end of the seed for which the next, free number is reserved.
 
-        A slow worker increments past a ticket, never past a reserved number. Behind a
-        seed's end it goes on, unless another seed above has taken the next number.
+        A slow worker increments past a ticket, never past a reserved number. After a
+        seed's end it continues, unless another seed above has taken the next number.
         """
         item, there = self._result(slot, step), slot.there
         if item is None or explains_above(item.kind):

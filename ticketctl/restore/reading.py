@@ -28,22 +28,22 @@ from ticketctl.restore.database import Database, Place, digest
 NOTHING: Final = "; nothing was put back"
 
 _MARK: Final = b"\xef\xbb\xbf"
-"""Of UTF-8, which no line has."""
+"""The byte-order mark of UTF-8, which no line has."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A file whose lines can be read again at their places."""
+    """A file whose lines can be read again by position."""
 
     name: str
-    """As it was given."""
+    """The name as given."""
     path: Path
 
     def item(self, database: Database, project_id: str, number: int) -> Item:
-        """Return the whole item that the file has at a number.
+        """Return the complete item of a number from the file.
 
         Raises:
-            InputError: The file is another one now.
+            InputError: The file has changed.
         """
         place, own = database.place(project_id, number)
         with self.path.open("rb") as file:
@@ -58,7 +58,7 @@ class Saved:
 
 @contextmanager
 def saved_file(name: str) -> Iterator[tuple[Saved, IO[bytes] | None]]:
-    """Yield a file, and what takes a copy of it if it is standard input."""
+    """Yield a file, and the target of its copy if it is standard input."""
     if name != STANDARD_INPUT:
         yield Saved(name, Path(name)), None
         return
@@ -68,27 +68,27 @@ def saved_file(name: str) -> Iterator[tuple[Saved, IO[bytes] | None]]:
 
 @dataclass
 class ExportReader:
-    """Reads and keeps the lines of an export."""
+    """Reads the lines of an export into a database."""
 
     database: Database
     file: Saved
     projects: frozenset[str] = frozenset()
-    """Only these; all if there are none."""
+    """The projects; empty for all."""
     counts: Mapping[str, Any] | None = None
-    """Those of the last line."""
+    """The counts in the last line."""
     items: int = 0
     records: int = 0
     problems: Problems = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin without a problem."""
+        """Start without a problem."""
         self.problems = Problems(self.file.name)
 
     def read(self, copy: IO[bytes] | None, *, is_part: bool) -> None:
-        """Read the file; what takes a copy of it gets all that is read.
+        """Read the file, and write the read lines to a copy, if there is one.
 
         Raises:
-            InputError: A line is wrong, or the file is not whole.
+            InputError: A line is invalid, or the file is incomplete.
         """
         offset = 0
         with open_texts(self.file.name) as texts:
@@ -171,7 +171,7 @@ def checked_item(fields: Fields) -> Item:
     """Return the item of a line.
 
     Raises:
-        InvalidMessageError: No item of this release is so.
+        InvalidMessageError: This release writes no such item.
     """
     if KIND in fields:
         raise InvalidMessageError(f"{KIND}: of a later ticketctl: use the newest")
@@ -195,7 +195,7 @@ def read_tables(
 ) -> None:
     """Read the records of all keys, and the items of the file's projects.
 
-    Only a scan of the records tells that a number was given to another key, for no
+    Only a scan of the records shows that a number belongs to another key, because no
     index has them by number.
     """
     projects, count = {*database.projects()}, 0
@@ -216,7 +216,7 @@ def read_tables(
 
 
 def _exact(value: Any) -> Any:
-    """Return a value of JSON with whole numbers as integers, as a table has them."""
+    """Return a JSON value with whole numbers as integers, as in a table."""
     match value:
         case float() if value.is_integer():
             return int(value)

@@ -1,4 +1,4 @@
-"""The records of keys that the file and the tables have, in a restore's database."""
+"""The key records of the file and of the tables, in a restore's database."""
 
 import json
 import sqlite3
@@ -13,10 +13,10 @@ from ticketctl.ledger.record import KeyRecord, MalformedRecord, Record
 
 RECORDS: Final = """
 CREATE TABLE records (
-    is_own INT,         -- Of the file; else of the tables.
+    is_own INT,         -- Whether it is of the file, not of the tables.
     project_id TEXT,
     idempotency_key TEXT,
-    number INT,         -- That it names; 0 if it is malformed.
+    number INT,         -- The recorded number; 0 if the record is malformed.
     fields TEXT,
     line INT,
     PRIMARY KEY (is_own, project_id, idempotency_key)
@@ -29,12 +29,12 @@ _OF_KEY: Final = "is_own = 0 AND project_id = ? AND idempotency_key = ?"
 
 @dataclass(frozen=True)
 class Records:
-    """The records of a database."""
+    """The records in a database."""
 
     sql: sqlite3.Connection
 
     def add(self, record: Record, line: int = 0) -> None:
-        """Add a record of the tables, or of the file if it has a line there."""
+        """Add a record of the tables, or of the file if it has a line."""
         row: tuple[object, ...] = *key_of_id(record.record_id), 0, None
         if isinstance(record, KeyRecord):
             fields = json.dumps(json_values(record.fields))
@@ -43,7 +43,7 @@ class Records:
         self.sql.execute(query, (int(line > 0), *row, line))
 
     def remove(self, key: RequestKey) -> None:
-        """Forget the record that the tables had of a key."""
+        """Remove the tables' record of a key."""
         self.sql.execute(f"DELETE FROM records WHERE {_OF_KEY}", key)
 
     def of_key(self, key: RequestKey) -> Record | None:
@@ -56,7 +56,7 @@ class Records:
     def naming(
         self, project_id: str, number: int, *, is_own: bool
     ) -> Iterator[KeyRecord]:
-        """Yield the records that name a number, of the file or the tables."""
+        """Yield the records of a number, of the file or of the tables."""
         of = "project_id = ? AND number = ? AND is_own = ?"
         return self._records(of, project_id, number, int(is_own))
 
@@ -74,9 +74,9 @@ class Records:
             yield _record(fields)
 
     def left(self, project_id: str) -> Iterator[tuple[int, KeyRecord]]:
-        """Yield the file's records that go back with no item, with their lines.
+        """Yield the lines and records of the file that are restored without an item.
 
-        Those of numbers that are refused are left out.
+        Records of refused numbers are left out.
         """
         of = "project_id = kept.project_id AND number = kept.number"
         query = (

@@ -1,4 +1,4 @@
-"""Plans a restore, and carries the plan out, project by project."""
+"""Plans a restore, and executes the plan, project by project."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _UNFINISHED: Final = "not all is back: do not start the worker, and run it again
 
 @dataclass
 class Restore:
-    """A restore of a file that was read, as were the tables."""
+    """A restore; file and tables are in its database."""
 
     stack: Stack
     database: Database
@@ -38,15 +38,15 @@ class Restore:
     is_part: bool = False
     outlines: Sequence[Outline] = ()
     refused: int = 0
-    """The count of the file's lines that do not come back."""
+    """The count of the file's refused lines."""
     planner: Planner = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin without a plan."""
+        """Start without a plan."""
         self.planner = Planner(self.database, Decider(self.terms))
 
     def plan(self) -> None:
-        """Decide about every line, and print the refusals."""
+        """Plan every line, and print the refusals."""
         self.outlines = [
             outline_of(self.database, project_id)
             for project_id in self.database.projects()
@@ -63,7 +63,7 @@ class Restore:
         problems.end()
 
     def _name(self, outline: Outline, problems: Problems) -> None:
-        """Name the refusals; waiting lines, and another history, once."""
+        """Print the refusals; waiting lines and another history only once."""
         project_id = outline.project_id
         if why := _refusal(outline):
             print_note(f"{project_id}: {why}")
@@ -79,7 +79,7 @@ class Restore:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to put back."""
+        """Whether there is nothing to restore."""
         return not any(
             self.database.plan.counts(outline.project_id)["due"]
             for outline in self.outlines
@@ -87,7 +87,7 @@ class Restore:
 
     @property
     def hazard(self) -> str:
-        """Why a worker that runs could give a wrong number; "" if it could not."""
+        """The reason why a running worker could assign a wrong number; "" if none."""
         projects = [outline.project_id for outline in self.outlines]
         if any(self.database.has(project_id, OPEN) for project_id in projects):
             return (
@@ -99,10 +99,10 @@ class Restore:
         return ""
 
     def stopped(self) -> AbstractContextManager[None]:
-        """Return what keeps the worker stopped, if it could give a wrong number.
+        """Return a context that keeps the worker stopped, if it is a hazard.
 
         Raises:
-            InputError: It is not stopped.
+            InputError: The worker is not stopped.
         """
         if not (hazard := self.hazard):
             return nullcontext()
@@ -113,7 +113,7 @@ class Restore:
         return restoring(self.stack, state.sources)
 
     def run(self) -> Counter[str]:
-        """Put everything back, print the refusals, and return the counts."""
+        """Restore all projects, print the refusals, and return the counts."""
         counts, problems = Counter[str](), Problems(self.file.name)
         end = End(self.stack, self.database, self.terms)
         writer = Writer(self.stack, self.database, self.planner, self.file, self.terms)
@@ -141,7 +141,7 @@ class Restore:
         counts: Counter[str],
         problems: Problems,
     ) -> None:
-        """Count the lines that are back; name the others."""
+        """Count the restored lines; print the others."""
         number, step, result = written
         if result == BACK:
             own = self.database.slot(project_id, number).own
@@ -153,7 +153,7 @@ class Restore:
 
 
 def _homeless(record: KeyRecord, own: Item | None) -> str:
-    """Return why a record of the file goes back with no item."""
+    """Return the reason why a record of the file is restored without an item."""
     match own:
         case Ticket():
             return f"{own.ticket_key}, its number, is the ticket of another key"
@@ -164,7 +164,7 @@ def _homeless(record: KeyRecord, own: Item | None) -> str:
 
 
 def _refusal(outline: Outline) -> str:
-    """Return the reason that all refused lines of a project share."""
+    """Return the common reason of a project's refused lines."""
     if outline.refusal:
         return f"{outline.refusal}: nothing goes back"
     if outline.other:

@@ -1,4 +1,4 @@
-"""What a restore does at one number: the form of the item, and the key's record."""
+"""A step of a restore: the form of a number's item, and the record of its key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,22 +27,22 @@ from ticketctl.ledger.chain import ERASED_TITLE, KEPT, own_commitment
 from ticketctl.ledger.item import Item, ItemKind, Reserved, Ticket, parse
 
 MARK: Final = "restore"
-"""The reason of a number that a restore at work has reserved."""
+"""The reason of a number that an unfinished restore has reserved."""
 
 
 class Form(StrEnum):
-    """The form in which an item goes back."""
+    """The form of a restored item."""
 
     NONE = ""
-    """The item that is there stays."""
+    """The tables' item stays."""
     WHOLE = "whole"
-    """As the file has it."""
+    """The unchanged item of the file."""
     EXTERNAL = "external"
-    """As of another system, without its hash."""
+    """An item of another system, without a hash."""
 
 
 class Act(StrEnum):
-    """What a transaction does with the record of the key."""
+    """The action of a transaction on the record of the key."""
 
     NONE = ""
     CHECK = "check"
@@ -51,26 +51,26 @@ class Act(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """The step at a number."""
+    """The step of the plan at a number."""
 
     form: Form = Form.NONE
     act: Act = Act.NONE
     record: Mapping[str, Any] | None = None
     """The record to put."""
     is_erased: bool = False
-    """Whether the item goes back without its text, for it was erased since."""
+    """Whether the item is restored without its text, because it was erased since."""
     is_witnessed: bool = False
-    """Whether the next ticket vouches for it, and must be as it was."""
+    """Whether the next ticket vouches for it, and must be unchanged."""
     reserves: int = 0
-    """The end of the seed for which the next number is reserved, too; 0 without one."""
+    """The end of the seed for which the next number is reserved; 0 without one."""
     is_made: bool = False
     """Whether the record is made from the ticket."""
     why: str = ""
-    """Why nothing is done, although something is missing or different."""
+    """The reason why a missing or different item is not written."""
 
     @property
     def is_due(self) -> bool:
-        """Whether something is written."""
+        """Whether the step writes something."""
         return not self.why and (self.form != Form.NONE or self.act is Act.PUT)
 
 
@@ -78,29 +78,29 @@ NOTHING: Final = Step()
 
 
 def refused(why: str) -> Step:
-    """Return the step of a line that does not come back."""
+    """Return the step of a refused line."""
     return Step(why=why)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a restore: its caller, and its time."""
+    """The caller, the time and the program of a restore."""
 
     caller: str
     """The ARN of the caller."""
     retention_days: int
     now: str
-    """As an item has times."""
+    """The time of the restore, in the form of items."""
     program: str = PROGRAM
-    """For messages with a command."""
+    """The program, for messages with a command."""
 
     def formed(self, step: Step, own: Item, there: Item | None) -> Item:
-        """Return an item of the file in the form in which it goes back.
+        """Return an item of the file in its restored form.
 
         Args:
             step: The step, which has a form.
             own: The item, with or without its texts.
-            there: The item whose place it takes.
+            there: The item that it replaces.
         """
         if step.is_erased and isinstance(own, Ticket):
             own = self.erased(own)
@@ -110,7 +110,7 @@ class Terms:
                 fields.pop(name, None)
             if isinstance(own, Ticket):
                 fields |= {ORIGIN: EXTERNAL, IMPORTED_BY: self.caller}
-        # A restore's own mark says nothing but where the sequence ends.
+        # The reserved end of a restore has no other meaning.
         is_kept = there and (there.kind is ItemKind.END or not is_mark(there))
         if there and is_kept and isinstance(own, Ticket) and ORIGIN in fields:
             seed = {
@@ -119,11 +119,11 @@ class Terms:
             fields = seed | fields if is_mark(there) else fields | seed
         item = parse(fields)
         if isinstance(item, Ticket) and isinstance(own, Ticket):
-            vars(item)["fingerprint"] = own.fingerprint  # Its texts may be elsewhere.
+            vars(item)["fingerprint"] = own.fingerprint  # It may lack its texts.
         return item
 
     def result(self, own: Item | None, there: Item | None, step: Step) -> Item | None:
-        """Return the item that a number has in the end."""
+        """Return the final item of a number."""
         if step.form is Form.NONE or own is None:
             return there
         return self.formed(step, own, there)
@@ -131,7 +131,7 @@ class Terms:
     def reserved(
         self, project_id: str, number: int, end: int, **more: Any
     ) -> dict[str, Any]:
-        """Return the item of a number that a seed up to an end reserves."""
+        """Return the reserved item of a number, for a seed up to an end."""
         return {
             "project_id": project_id,
             NUMBER: number,
@@ -144,7 +144,7 @@ class Terms:
         }
 
     def erased(self, own: Ticket) -> Ticket:
-        """Return a ticket as `erase` leaves it."""
+        """Return a ticket without its text, like `erase`."""
         fields = {name: own.fields[name] for name in own.fields if name in KEPT}
         fields |= {
             "title": ERASED_TITLE,
@@ -159,5 +159,5 @@ class Terms:
 
 
 def is_mark(item: Item | None) -> bool:
-    """Return whether a restore has reserved a number that is still to be put back."""
+    """Return whether a number is the reserved end of an unfinished restore."""
     return isinstance(item, Reserved) and item.fields.get(REASONS[RESERVED]) == MARK

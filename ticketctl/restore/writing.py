@@ -1,4 +1,4 @@
-"""Carries a plan out, in blocks that check the ground of each verdict."""
+"""Executes a plan in blocks, which check the conditions of each step."""
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,35 +34,35 @@ from ticketctl.restore.steps import Act, Form, Step, Terms
 
 MAX_ACTIONS: Final = 100
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""Of a TransactWriteItems."""
+"""The limit of TransactWriteItems."""
 
 _OF_TICKET: Final = ("project_id", "idempotency_key", STATUS, ASSIGNED_AT, CHAIN)
 _OF_RECORD: Final = (RECORD_ID, NUMBER, FINGERPRINT, ASSIGNED_AT, CHAIN)
-"""The attributes that must be as they were found."""
+"""The attributes that must be unchanged since the read."""
 
 _PASSING: Final = {
     *("TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"),
 }
-"""Reasons after which the same block is tried again."""
+"""The reasons after which the same block is retried."""
 
 BACK: Final = "back"
 THERE: Final = "there already"
 
 Action = Mapping[str, Any]
 Written = tuple[int, Step, str]
-"""A number, its step, and `BACK`, `THERE`, or why not."""
+"""A number, its step, and `BACK`, `THERE`, or the reason why not."""
 
 
 @dataclass
 class Block:
-    """The actions of a transaction, of which no two touch one item."""
+    """The actions of a transaction, each on another item."""
 
     actions: dict[tuple[str, str], Action] = field(default_factory=dict)
     size: int = 0
     steps: list[tuple[int, Step]] = field(default_factory=list)
 
     def takes(self, actions: Mapping[tuple[str, str], Action], size: int) -> bool:
-        """Return whether there is room for more actions."""
+        """Return whether the block has room for more actions."""
         return (
             len(self.actions) + len(actions) <= MAX_ACTIONS
             and self.size + size <= MAX_BYTES
@@ -72,7 +72,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes the due steps, block by block."""
+    """Writes the due steps of a plan, block by block."""
 
     stack: StackAccess
     database: Database
@@ -81,16 +81,16 @@ class Writer:
     terms: Terms
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     stale: set[tuple[str, int]] = field(default_factory=set)
-    """Numbers that others have written since they were judged."""
+    """The numbers that others have written since the plan."""
 
     def write(self, outline: Outline) -> Iterator[Written]:
-        """Write a project's due steps; yield each with `BACK`, `THERE`, or why not."""
+        """Write a project's due steps; yield each with its result."""
         block = Block()
-        # A seed that began before the mark stood can have its end above it.
+        # A seed that began before the mark can have its end above it.
         self.stale.add((outline.project_id, outline.mark))
         last: list[tuple[int, Step]] = []
         for number, step in self.database.plan.due(outline.project_id):
-            if number == outline.mark:  # It stands until all below is back.
+            if number == outline.mark:  # It stays until all below is restored.
                 last.append((number, step))
             else:
                 block = yield from self._add(outline, block, number, step)
@@ -101,7 +101,7 @@ class Writer:
     def _add(
         self, outline: Outline, block: Block, number: int, step: Step
     ) -> Generator[Written, None, Block]:
-        """Add a step to a block, or to a new one; write the full one first."""
+        """Add a step to a block, or write the full block and start a new one."""
         actions, size = self._actions(outline.project_id, number, step, block)
         if not block.takes(actions, size):
             yield from self._flush(outline, block)
@@ -113,7 +113,7 @@ class Writer:
         return block
 
     def _flush(self, outline: Outline, block: Block) -> Iterator[Written]:
-        """Write a block; line by line if it cannot be written as it is."""
+        """Write a block; line by line if the block fails."""
         if not block.steps:
             return
         if self._transact(outline.project_id, block):
@@ -123,7 +123,7 @@ class Writer:
             yield self._alone(outline, number, step)
 
     def _alone(self, outline: Outline, number: int, step: Step) -> Written:
-        """Write one line; judge it again if the tables are not as they were."""
+        """Write one line; plan it again if the tables have changed."""
         project_id, tried = outline.project_id, None
         is_stale = (project_id, number) in self.stale
         for _ in self.retry.tries():
@@ -134,7 +134,7 @@ class Writer:
                 return number, step, step.why or THERE
             before = self.database.slot(project_id, number), step
             if before == tried:
-                return number, step, "DynamoDB refuses it as invalid"
+                return number, step, "DynamoDB rejects it as invalid"
             actions, size = self._actions(project_id, number, step, Block())
             if self._transact(project_id, Block(actions, size, [(number, step)])):
                 return number, step, BACK
@@ -142,7 +142,7 @@ class Writer:
         return number, step, "others kept writing it: run this again"
 
     def _transact(self, project_id: str, block: Block) -> bool:
-        """Write a block; return whether it is written, or else to be looked at."""
+        """Write a block; return whether it is written, or must be split."""
 
         def attempt() -> str | None:
             client = self.stack.client("dynamodb")
@@ -163,7 +163,7 @@ class Writer:
     def _actions(
         self, project_id: str, number: int, step: Step, block: Block
     ) -> tuple[dict[tuple[str, str], Action], int]:
-        """Return the actions for a number, with the checks of its ground."""
+        """Return the actions for a number, with the checks of its conditions."""
         actions: dict[tuple[str, str], Action] = {}
         slot, size = self.database.slot(project_id, number), 0
         if step.form is not Form.NONE:
@@ -200,13 +200,13 @@ class Writer:
         fields: Mapping[str, Any] | None,
         there: Item | None,
     ) -> Action:
-        """Return the put of an item, or the check of the one that is there."""
+        """Return the put of an item, or the check of the existing one."""
         table = self.stack.outputs["TicketsTableName"]
         key, before = ticket_id(project_id, number), there.fields if there else {}
         return put_or_check(table, key, fields, before, _OF_TICKET)
 
     def _witness(self, project_id: str, number: int) -> Action:
-        """Return the check of the hash of the next number."""
+        """Return the check of the next number's hash."""
         slot = self.database.slot(project_id, number + 1)
         chain = slot.nearest.chain
         if slot.there and slot.there.chain:
@@ -226,7 +226,7 @@ class Writer:
         )
 
     def _look_again(self, project_id: str, number: int, step: Step) -> None:
-        """Read what the tables have now at a number, around it, and of its key."""
+        """Read a number, its neighbours and its key record from the tables again."""
         [(_, around)] = around_each(self.stack, project_id, [number], page=2)
         nearby = (number - 1, number, number + 1)
         before = [self.database.slot(project_id, near).there for near in nearby]
@@ -251,7 +251,7 @@ class Writer:
 
 
 def _is_passing(error: ClientError) -> bool:
-    """Return whether a transaction was cancelled for nothing that stays."""
+    """Return whether a transaction was cancelled only for transient reasons."""
     reasons = error.response.get("CancellationReasons", [])
     codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
     return codes <= _PASSING

@@ -406,7 +406,7 @@ class TestHeads:
 
         ended = restore(past, "--heads", past.file(head))
 
-        assert "PROJ-5: its content does not have the hash" in ended.err
+        assert "PROJ-5: its content does not have the saved hash" in ended.err
         assert tables(past) == {"tickets": [], "keys": []}
 
     def test_head_above_the_file_says_nothing(self, past: Stage) -> None:
@@ -556,7 +556,7 @@ class TestGrounds:
         ended = restore(past)
 
         assert ended.status == Status.PROBLEM
-        assert "PROJ-5: DynamoDB refuses it as invalid" in ended.err
+        assert "PROJ-5: DynamoDB rejects it as invalid" in ended.err
         assert 5 not in past.tickets()
 
     def test_line_backs_off_when_others_keep_writing_its_number(
