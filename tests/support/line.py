@@ -16,7 +16,6 @@ READ_SECONDS: Final = 0.005
 WRITE_SECONDS: Final = 0.025
 BATCH_SECONDS: Final = 30.0
 RESERVE_SECONDS: Final = 10.0
-BETWEEN_BATCHES: Final = 0.05
 
 
 @dataclass

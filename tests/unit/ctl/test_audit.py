@@ -22,7 +22,6 @@ from tests.support.audits import (
     seeded,
 )
 from tests.support.cases import cases, plain_id
-from tests.support.fakes import Clock
 from tests.support.seed_items import (
     Item,
     key_item,
@@ -35,10 +34,9 @@ from tests.support.transcripts import FOLDER
 from ticket_numbering.contract.dynamodb_items import ERASED, EXTERNAL, VOIDED
 from ticket_numbering.contract.field_types import timestamp
 from ticketctl import PROGRAM
-from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_checked, audit_tables
+from ticketctl.audit.audit import AuditReport, ProjectAudit, audit_checked
 from ticketctl.audit.reading import MAX_DOUBTS, AuditPlan, AuditReading
 from ticketctl.audit.report import print_report, report_json
-from ticketctl.aws.retry import RateLimiter
 from ticketctl.aws.table_reader import SEGMENTS, TableReader
 from ticketctl.cli.errors import InputError
 from ticketctl.cli.output import utc
@@ -210,24 +208,6 @@ class TestMalformedItems:
         expected = Finding(FindingKind.MALFORMED, "A", item="the record A#key#2")
         assert finding == expected
 
-    def test_record_is_malformed_when_its_number_is_beyond_any_sequence(
-        self, steps: Steps
-    ) -> None:
-        """It is no number of the audit's database either."""
-        steps.put(*sequence("A", 1), key_item("A", "9" * 30, "lone"))
-
-        assert findings_of(steps) == [(FindingKind.MALFORMED,)]
-
-    def test_record_is_compared_when_one_before_it_is_malformed(
-        self, steps: Steps
-    ) -> None:
-        steps.services.dynamodb.page = 3
-        steps.put(*sequence("A", 1), key_item("A", 3, "key-3"))
-        steps.put(key_item("A", 2, "key-2", fingerprint=""))
-
-        kinds = {kind for kind, *_ in findings_of(steps)}
-        assert kinds == {FindingKind.MALFORMED, FindingKind.KEY_WITHOUT_TICKET}
-
     def test_malformed_ticket_is_not_missing_when_its_number_can_be_read(
         self, steps: Steps
     ) -> None:
@@ -290,14 +270,6 @@ class TestLiveSystem:
 
         assert not audited(steps).findings
 
-    def test_malformed_ticket_is_found_when_it_shows_late(self, steps: Steps) -> None:
-        steps.put(*sequence("A", 1, 3))
-        steps.stage.on_pause = partial(steps.put, ticket_item("A", 2, None))
-
-        [finding] = audited(steps).findings
-
-        assert finding.item == "the ticket A, 2"
-
     def test_long_gap_is_looked_up_by_its_range(self, steps: Steps) -> None:
         steps.put(*sequence("A", 1, HIGHEST))
         steps.stage.on_pause = partial(steps.put, *sequence("A", 2))
@@ -343,21 +315,6 @@ class TestLargeTables:
 
         with pytest.raises(InputError, match="do the two tables belong together"):
             audited(steps)
-
-    @BOTH_WAYS
-    def test_audit_takes_its_time_when_a_rate_is_given(
-        self, steps: Steps, projects: tuple[str, ...]
-    ) -> None:
-        """A second for every ten read units."""
-        clock = Clock()
-        steps.put(*sequence("A", *range(1, 30)))
-        limiter = RateLimiter(10, clock)
-        reader = reader_of(steps, limiter, clock.sleep)
-
-        audit_tables(reader, AuditPlan(projects))
-
-        assert reader.units >= 58
-        assert clock.now == pytest.approx(reader.units / 10)
 
     def test_keys_are_read_again_when_dynamodb_was_too_busy(self, steps: Steps) -> None:
         steps.put(*sequence("A", *range(1, 151)))

@@ -267,29 +267,6 @@ class TestLostTickets:
 
         assert findings_of(steps) == []
 
-    def test_lost_ticket_explains_no_missing_number_behind_it(
-        self, steps: Steps
-    ) -> None:
-        steps.numbers("A", 3)
-        steps.loses_text("A", 3)
-        steps.put(reserved_item("A", 9, 9))
-
-        assert findings_of(steps) == [(FindingKind.UNFINISHED_SEED, 4, 8)]
-
-    @pytest.mark.parametrize(
-        "name", ["title", "description", "idempotency_key", "assigned_at", SALT_NAME]
-    )
-    def test_reserved_item_is_malformed_when_it_has_an_attribute_of_a_ticket(
-        self, steps: Steps, name: str
-    ) -> None:
-        """Nothing covers it: it would be a text that each writer can put there."""
-        steps.numbers("A", 3)
-        steps.loses_text("A", 2)
-        steps.changes("A", 2, **{name: "x"})
-
-        assert FindingKind.MALFORMED in {kind for kind, *_ in findings_of(steps)}
-        assert verified(steps) == ["A-2: reserved, but it has text"]
-
 
 def verified(steps: Steps) -> Any:
     """Return the problems that the verifier has with the tickets."""
@@ -522,15 +499,6 @@ class TestDamage:
             "A-2: it has an attribute or a status that no hash covers"
         ]
 
-    def test_erased_ticket_is_not_verifiable_when_it_has_more_and_no_hash(
-        self, steps: Steps
-    ) -> None:
-        steps.numbers("A", 1)
-        erased(steps, 1, chain=None, note="paid")
-        steps.changes_key("A", "k-1", chain=None)
-
-        assert findings_of(steps) == [(FindingKind.NOT_VERIFIABLE, 1, 1)]
-
     def test_record_differs_when_its_ticket_says_more_than_its_hash_covers(
         self, steps: Steps
     ) -> None:
@@ -547,23 +515,6 @@ class TestDamage:
             (FindingKind.NOT_VERIFIABLE, 2, 2),
             (FindingKind.NOT_VERIFIABLE, 5, 5),
         ]
-
-    @pytest.mark.parametrize(
-        "names", [("assigned_at",), (CHAIN,), ("assigned_at", CHAIN)], ids=plain_id
-    )
-    @BOTH_WAYS
-    def test_record_differs_when_one_side_was_changed(
-        self, steps: Steps, names: tuple[str, ...], projects: tuple[str, ...]
-    ) -> None:
-        steps.numbers("A", 2)
-        steps.changes_key("A", "k-2", **dict.fromkeys(names, "v1:other"))
-
-        [finding] = audited(steps, *projects).findings
-
-        detail = ", ".join(names)
-        assert finding == Finding(
-            FindingKind.DIFFERING, "A", (2,), "k-2", detail=detail
-        )
 
     def test_record_differs_when_it_may_have_expired(self, steps: Steps) -> None:
         """It need not be there; but where it is, it agrees."""
@@ -619,15 +570,6 @@ class TestHeads:
         heads = [*audited(steps).heads(), KeptHead("A", 1, "v1:other")]
 
         assert findings_of(steps, heads=heads[::turn]) == [(FindingKind.HEAD, 1)]
-
-    def test_every_head_is_looked_up_when_there_are_many(self, steps: Steps) -> None:
-        steps.numbers("A", 130)
-        heads = [
-            KeptHead("A", number, chain_of(steps, number)) for number in range(1, 131)
-        ]
-        retitle(steps, 129)
-
-        assert (FindingKind.HEAD, 129) in findings_of(steps, heads=heads)
 
 
 class TestHeadFiles:

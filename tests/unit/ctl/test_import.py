@@ -1,7 +1,6 @@
 """`ticketctl import` writes a ticket with its key, once, or not at all."""
 
 import json
-import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -199,31 +198,6 @@ def record_of(ticket: ExternalTicket) -> Item:
 class TestImport:
     """A ticket is written with its key, or not at all."""
 
-    def test_tickets_are_written_once_when_the_import_is_run_again(
-        self, stage: Stage
-    ) -> None:
-        """After an interruption it goes on; the second run changes nothing.
-
-        It reads the tickets that are there in pages.
-        """
-        states, writes = [], []
-        for numbers_of_file in ([1, 2, 3, 70], range(1, 71), range(1, 71)):
-            path = stage.file(*numbers_of_file)
-            stage.dynamodb.requests.clear()
-            ended = stage.call("import", path)
-            states.append(stage.tickets())
-            writes.append(stage.dynamodb.requests["transact_write_items"])
-
-        first, second, third = states
-        assert "imported 0, there already 70, refused 0" in ended.out
-        assert {number: second[number] for number in first} == first
-        assert third == second
-        assert stage.given() == [*range(1, 71)]
-        assert {item["origin"] for item in second.values()} == {"elsewhere"}
-        assert {item["imported_by"] for item in second.values()} == {CALLER}
-        assert stage.recorded() == [*range(1, 71)]
-        assert len(stage.dynamodb.requests["query"]) < 70
-
     def test_own_tickets_are_there_already_when_they_are_imported(
         self, stage: Stage
     ) -> None:
@@ -297,24 +271,6 @@ class TestImport:
 
         assert "PROJ-5: a lost ticket has this number; ticketctl restore" in ended.err
         assert sorted(stage.tickets()) == [1, 5]
-
-    @pytest.mark.parametrize("number", [2, 3, 5, 6, 7, 9, 11])
-    def test_ticket_is_refused_when_a_worker_has_or_may_take_its_number(
-        self, stage: Stage, number: int
-    ) -> None:
-        """Among tickets, behind them, and behind a seed's end before an open seed."""
-        stage.put(1, 4)
-        stage.interrupt_seed(6, after=4)
-        stage.interrupt_seed(9, after=6)
-        stage.put(10, origin="elsewhere")
-        stage.put(12)
-        before = stage.tickets()
-
-        result = write(stage, external(number))
-
-        assert re.search("among numbers that were given|may still take", result)
-        assert stage.tickets() == before
-        assert stage.recorded() == []
 
     def test_ticket_in_a_seeds_place_says_what_the_seed_said(
         self, stage: Stage

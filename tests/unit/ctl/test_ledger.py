@@ -10,7 +10,6 @@ from tests.support.builders import ASSIGNED_AT, CALLER, create_ticket
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.contract import dynamodb_items
 from ticket_numbering.contract.dynamodb_items import (
-    ERASED_FINGERPRINT,
     EXTERNAL,
     RESERVED,
 )
@@ -415,42 +414,6 @@ class TestWindow:
         findings = judge(Window("A", [items[0], changed], records=records))
 
         assert findings == [Finding(FindingKind.CHANGED, "A", (2, 2))]
-
-    def test_erased_ticket_agrees_with_the_erased_record_of_its_key(self) -> None:
-        ticket = parse(ticket_of(1, status="erased") | {"title": "erased"})
-        assert isinstance(ticket, Ticket)
-        fields = ticket.key._asdict() | {
-            "fingerprint": ERASED_FINGERPRINT,
-            "assigned_at": ASSIGNED_AT,
-        }
-        own = KeyRecord(*ticket.key, 1, fields)
-        later = replace(own, fields=fields | {"fingerprint": "v1:x"})
-
-        verdicts = [
-            judge(Window("A", [ticket], records={own.key: record}))
-            for record in (own, later)
-        ]
-
-        assert [[finding.kind for finding in findings] for findings in verdicts] == [
-            [],
-            [FindingKind.DIFFERING],
-        ]
-
-    def test_record_that_differs_from_a_text_that_the_chain_confirms_is_named(
-        self,
-    ) -> None:
-        items, records = chained(1, 2)
-        [_, key] = records
-        own = records[key]
-        assert own
-        other = replace(
-            own, fields={**own.fields, "fingerprint": f"{own.fingerprint}0"}
-        )
-
-        findings = judge(Window("A", items, records={**records, key: other}))
-
-        said = [(finding.kind, finding.detail) for finding in findings]
-        assert said == [(FindingKind.DIFFERING, "fingerprint")]
 
     def test_line_is_judged_with_the_record_that_is_made_of_it(self) -> None:
         items, records = chained(1, 2)

@@ -43,25 +43,6 @@ class TestSeed:
             "PROJ", last, last + 1, was_already=False, given_within=()
         )
 
-    def test_seed_closes_what_all_seeds_before_it_left_open(self, stage: Stage) -> None:
-        """One of them may have read before the others, and written after them."""
-        for last, before in ((1, 0), (100, 1), (7, 0)):
-            stage.interrupt_seed(last, after=before)
-
-        stage.seed(100).apply()
-
-        assert sorted(stage.tickets()) == [1, 2, 7, 8, 100]
-
-    def test_seed_closes_what_follows_the_tickets_and_an_open_seed(
-        self, stage: Stage
-    ) -> None:
-        stage.put(1, 2)
-        stage.interrupt_seed(10, after=2)
-
-        stage.seed(100).apply()
-
-        assert sorted(stage.tickets()) == [1, 2, 3, 10, 11, 100]
-
     def test_seed_closes_what_follows_a_lost_ticket(self, stage: Stage) -> None:
         """A worker that read its reserved item, of the page, can still go on there."""
         page = RECOVERY.read_text(encoding="utf-8")
