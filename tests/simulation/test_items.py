@@ -3,16 +3,7 @@
 import pytest
 
 from simulation.aws.errors import ServiceError
-from simulation.aws.items import Item, Value, size_of, updated
-
-
-@pytest.mark.parametrize("item", [{}, None])
-def test_counter_starts_at_zero_when_there_is_none(item: Item | None) -> None:
-    request = {
-        "UpdateExpression": "ADD last :one",
-        "ExpressionAttributeValues": {":one": {"N": "1"}},
-    }
-    assert updated(request, item) == {"last": {"N": "1"}}
+from simulation.aws.items import Value, size_of, updated
 
 
 @pytest.mark.parametrize(

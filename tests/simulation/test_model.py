@@ -75,27 +75,9 @@ class TestFaults:
 class TestPartition:
     """A partition's keys are sorted and its own, now and in the past."""
 
-    def test_keys_are_sorted_when_items_are_written_and_deleted_in_any_order(
-        self,
-    ) -> None:
-        stage = Stage()
-        stage.write(10, 2, 1, 9, 1)
-        stage.write(7, project="Q")
-        stage.tables.write(Address("keys", ("P",)), {"id": {"S": "P"}})
-        assert stage.numbers() == [1, 2, 9, 10]
-        assert stage.numbers(project="Q") == [7]
-        assert stage.numbers(project="R") == []
-
-        for _ in range(2):
-            stage.tables.write(address(2), None)
-        assert stage.numbers() == [1, 9, 10]
-
-        stage.write(2)
-        assert stage.numbers() == [1, 2, 9, 10]
-
     def test_stale_read_sees_the_past_when_items_were_deleted(self) -> None:
         stage = Stage()
-        stage.write(3, 1)
+        stage.write(3, 1, 1)
         stage.write(5, project="Q")
         stage.scheduler.now = 10.0
         stage.tables.write(address(1), None)
