@@ -63,12 +63,12 @@ SELECT number FROM (
 
 _COUNTS: Final = """
 SELECT
-    count(*) FILTER (WHERE NOT is_reserved),
+    ifnull(sum(NOT is_reserved), 0),
     ifnull(min(number), 0),
     ifnull(max(number), 0),
-    count(*) FILTER (WHERE is_voided),
-    count(*) FILTER (WHERE is_imported),
-    count(*) FILTER (WHERE is_reserved)
+    ifnull(sum(is_voided), 0),
+    ifnull(sum(is_imported), 0),
+    ifnull(sum(is_reserved), 0)
 FROM items WHERE project_id = ?
 """
 

@@ -14,17 +14,15 @@ from ticketctl.restore.steps import Act, Form, Step
 COLUMNS: Final = """
     run INT,            -- The end of the number's run of external numbers, or itself.
     rank INT,           -- The order within a run: its end, its guards, the rest.
+    step TEXT,          -- As JSON; its parts that conditions need:
     form TEXT,
     act TEXT,
-    record TEXT,
-    is_erased INT,
+    record_key TEXT,    -- Of the record to put.
     is_witnessed INT,
-    reserves INT,
     why TEXT
 """
 """The columns of a step, in the table of numbers."""
 
-_DEED: Final = "form, act, record, is_erased, is_witnessed, reserves, why"
 _IS_BACK: Final = "why = '' AND form <> ''"
 _IS_DUE: Final = f"why = '' AND (form <> '' OR act = '{Act.PUT}')"
 
@@ -34,7 +32,7 @@ VOUCHED: Final = f"{_IS_BACK} AND (act = '{Act.CHECK}' OR is_witnessed)"
 OPEN: Final = (
     f"{_IS_DUE} AND act = '{Act.PUT}' AND NOT EXISTS ("
     "SELECT 1 FROM records WHERE is_own = 0 AND project_id = numbers.project_id "
-    "AND idempotency_key = json_extract(record, '$.idempotency_key'))"
+    "AND idempotency_key = numbers.record_key)"
 )
 """The condition on a number whose key has no record, and gets one."""
 
@@ -64,19 +62,19 @@ class Plan:
         self, project_id: str, steps: Iterable[tuple[int, tuple[int, int], Step]]
     ) -> None:
         """Store the steps of numbers, each with its run and rank."""
-        rows = [
+        query = (
+            "UPDATE numbers SET run = ?, rank = ?, step = ?, form = ?, act = ?, "
+            "record_key = ?, is_witnessed = ?, why = ? "
+            "WHERE project_id = ? AND number = ?"
+        )
+        rows = (
             (
-                *(*order, step.form.value, step.act.value),
-                json.dumps(json_values(step.record)) if step.record else None,
-                *(step.is_erased, step.is_witnessed, step.reserves, step.why),
-                *(project_id, number),
+                *(*order, json.dumps(json_values(vars(step)))),
+                *(step.form.value, step.act.value),
+                step.record and step.record["idempotency_key"],
+                *(step.is_witnessed, step.why, project_id, number),
             )
             for number, order, step in steps
-        ]
-        columns = f"run, rank, {_DEED}".split(", ")
-        query = (
-            f"UPDATE numbers SET {', '.join(f'{name} = ?' for name in columns)} "
-            "WHERE project_id = ? AND number = ?"
         )
         self.sql.executemany(query, rows)
 
@@ -100,14 +98,14 @@ class Plan:
     def due(self, project_id: str) -> Iterator[tuple[int, Step]]:
         """Yield the due steps, in the order of the writes."""
         order = "run DESC, rank, number DESC"
-        rows = self._rows(f"number, {_DEED}", f"{_IS_DUE} ORDER BY {order}", project_id)
-        for number, *columns in rows:
-            yield number, _step(*columns)
+        rows = self._rows("number, step", f"{_IS_DUE} ORDER BY {order}", project_id)
+        for number, step in rows:
+            yield number, _step(step)
 
     def step(self, project_id: str, number: int) -> Step:
         """Return the step of a number of the file."""
-        [columns] = self._rows(_DEED, "number = ?", project_id, number)
-        return _step(*columns)
+        [(step,)] = self._rows("step", "number = ?", project_id, number)
+        return _step(step)
 
     def refusals(self, project_id: str) -> Iterator[tuple[int, int, str]]:
         """Yield line, number and reason of each refused line."""
@@ -117,8 +115,8 @@ class Plan:
 
     def counts(self, project_id: str) -> dict[str, int]:
         """Return the counts of a project's lines, by their result."""
-        filters = (f"count(*) FILTER (WHERE {test})" for test in _COUNTS.values())
-        [row] = self._rows(", ".join(filters), "number", project_id)
+        sums = (f"ifnull(sum({condition}), 0)" for condition in _COUNTS.values())
+        [row] = self._rows(", ".join(sums), "number", project_id)
         counts = dict(zip(_COUNTS, row, strict=True))
         counts["records"] = counts["due"] - counts["missing"]
         return counts
@@ -147,10 +145,7 @@ class Order:
         return self.end, 0 if is_end else 1 if guards_a_seed(item.kind) else 2
 
 
-def _step(form: str, act: str, record: str | None, *rest: Any) -> Step:
-    is_erased, is_witnessed, reserves, why = rest
-    return Step(
-        *(Form(form), Act(act), json.loads(record) if record else None),
-        *(bool(is_erased), bool(is_witnessed), reserves),
-        why=why,
-    )
+def _step(text: str) -> Step:
+    fields = json.loads(text)
+    kinds = {"form": Form(fields["form"]), "act": Act(fields["act"])}
+    return Step(**fields | kinds)

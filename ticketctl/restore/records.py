@@ -84,9 +84,8 @@ class Records:
             "WHERE is_own = 1 AND project_id = ? AND NOT EXISTS ("
             f"SELECT 1 FROM records WHERE is_own = 0 AND {of} "
             "AND idempotency_key = kept.idempotency_key) AND NOT EXISTS ("
-            f"SELECT 1 FROM numbers WHERE {of} AND (why <> '' OR "
-            "json_extract(record, '$.idempotency_key') = kept.idempotency_key)) "
-            "ORDER BY line"
+            f"SELECT 1 FROM numbers WHERE {of} "
+            "AND (why <> '' OR record_key = kept.idempotency_key)) ORDER BY line"
         )
         for line, fields in self.sql.execute(query, (project_id,)):
             yield line, _record(fields)

@@ -50,22 +50,21 @@ class Spool:
 
     def first(self, ticket: CreateTicket, line: int) -> tuple[int, str]:
         """Return the first line that has this ticket's key, and its fingerprint."""
+        row = key_id(ticket.key), line, ticket.fingerprint
+        self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", row)
         first, fingerprint = self._value(
-            "INSERT INTO keys VALUES (?, ?, ?) "
-            "ON CONFLICT DO UPDATE SET id = id RETURNING line, fingerprint",
-            key_id(ticket.key),
-            line,
-            ticket.fingerprint,
+            "SELECT line, fingerprint FROM keys WHERE id = ?", row[0]
         )
         return int(first), str(fingerprint)
 
     def count(self, digest: str) -> int:
         """Count a line of this content, and return the number of them so far."""
-        [number] = self._value(
+        self._database.execute(
             "INSERT INTO contents VALUES (?, 1) "
-            "ON CONFLICT DO UPDATE SET number = number + 1 RETURNING number",
-            digest,
+            "ON CONFLICT (digest) DO UPDATE SET number = number + 1",
+            (digest,),
         )
+        [number] = self._value("SELECT number FROM contents WHERE digest = ?", digest)
         return int(number)
 
     def _value(self, statement: str, *values: str | int) -> tuple[str | int, ...]:
