@@ -129,7 +129,7 @@ def _failure(
         return FindingKind.HEAD, "there is no such ticket"
     if ticket.chain != head.chain:
         return FindingKind.HEAD, "it has another hash"
-    other = FindingKind.CHANGED
+    other: Final = FindingKind.CHANGED
     match chain_problem(ticket, before) if isinstance(ticket, Ticket) else other:
         case None | FindingKind.RESTARTED if not is_given_here(ticket.kind):
             return FindingKind.HEAD, "it is marked as external"
@@ -137,7 +137,7 @@ def _failure(
             return None
         case FindingKind.NOT_VERIFIABLE:
             return FindingKind.NOT_VERIFIABLE, ""
-        case _:
+        case FindingKind.CHANGED:
             return FindingKind.HEAD, "its content does not have its hash"
 
 

@@ -12,7 +12,7 @@ from ticketctl.audit.reading import MAX_DOUBTS, AuditReading, check_amount
 from ticketctl.aws.items import key_record
 from ticketctl.aws.table_reader import SETTLING_SECONDS
 from ticketctl.ledger.agreement import record_problems, ticket_problems
-from ticketctl.ledger.findings import Finding, FindingKind, Range
+from ticketctl.ledger.findings import Finding, FindingKind, Range, TicketProblem
 from ticketctl.ledger.item import Ticket
 from ticketctl.ledger.record import KeyRecord
 from ticketctl.ledger.sequence import SequenceCheck
@@ -66,7 +66,7 @@ def _gaps(reading: AuditReading) -> Iterator[tuple[str, Range]]:
                 yield project_id, missing
 
 
-def _suspects(reading: AuditReading) -> Iterator[tuple[str, FindingKind, Range]]:
+def _suspects(reading: AuditReading) -> Iterator[tuple[str, TicketProblem, Range]]:
     for project_id, chain in reading.chains.items():
         for kind, ends in chain.suspects():
             yield project_id, kind, ends

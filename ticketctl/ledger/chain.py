@@ -16,7 +16,7 @@ from ticket_numbering.contract.dynamodb_items import (
     VOIDED,
 )
 from ticket_numbering.contract.messages import CONTENT_DEFAULTS
-from ticketctl.ledger.findings import FindingKind
+from ticketctl.ledger.findings import FindingKind, TicketProblem, Unfit
 from ticketctl.ledger.item import Ticket
 
 ERASED_TITLE: Final = "erased"
@@ -34,7 +34,7 @@ _EXPLAINED: Final[Mapping[str | None, AbstractSet[str]]] = {
 """The attributes that each status adds to a chained ticket."""
 
 
-def chain_problem(ticket: Ticket, before: str) -> FindingKind | None:
+def chain_problem(ticket: Ticket, before: str) -> Unfit | None:
     """Return the problem of a ticket's hash; None if content and chain fit."""
     covered = covered_before(ticket, own_commitment(ticket), before)
     if covered is not None:
@@ -92,7 +92,7 @@ def is_uncovered(ticket: Ticket) -> bool:
     return not ticket.fields.keys() <= _EXPLAINED.get(ticket.status, COVERED)
 
 
-def of_erased(ticket: Ticket) -> Iterator[FindingKind]:
+def of_erased(ticket: Ticket) -> Iterator[TicketProblem]:
     """Yield the problem of an erased ticket that still has text."""
     left = ticket.fields.keys() - KEPT
     if ticket.fields.get("title") != ERASED_TITLE or left & _TEXT:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from ticketctl.cli.pages import docs
 
@@ -32,6 +32,17 @@ class FindingKind(StrEnum):
     MALFORMED = "malformed-item"
     NO_TICKETS = "project-without-tickets"
 
+
+Unfit = Literal[FindingKind.CHANGED, FindingKind.RESTARTED, FindingKind.NOT_VERIFIABLE]
+"""The problems of a ticket's hash."""
+
+TicketProblem = Literal[
+    Unfit,
+    FindingKind.MISDATED,
+    FindingKind.CHAINED_EXTERNAL,
+    FindingKind.ERASED_WITH_TEXT,
+]
+"""The problems of a ticket behind the item before it."""
 
 _LINES: Final[Mapping[FindingKind, str]] = {
     FindingKind.GAP: (
@@ -114,20 +125,7 @@ _GUARD: Final = (
 )
 """The line of an unfinished seed that has a guard and no end."""
 
-RANGES: Final = {
-    *(
-        FindingKind.GAP,
-        FindingKind.UNFINISHED_SEED,
-        FindingKind.CHANGED,
-        FindingKind.RESTARTED,
-        FindingKind.MISDATED,
-    ),
-    *(
-        FindingKind.CHAINED_EXTERNAL,
-        FindingKind.ERASED_WITH_TEXT,
-        FindingKind.NOT_VERIFIABLE,
-    ),
-}
+RANGES: Final = {FindingKind.GAP, FindingKind.UNFINISHED_SEED, *get_args(TicketProblem)}
 """The kinds whose numbers are the ends of a range."""
 
 

@@ -10,7 +10,7 @@ from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT, CHAIN
 from ticket_numbering.contract.field_types import moment_of
 from ticket_numbering.contract.head import Head
 from ticketctl.ledger.chain import chain_problem, is_uncovered, of_erased, text_of
-from ticketctl.ledger.findings import FindingKind, Range
+from ticketctl.ledger.findings import FindingKind, Range, TicketProblem, Unfit
 from ticketctl.ledger.item import Item, ItemKind, Ticket
 
 _JUDGED: Final = {FindingKind.CHANGED, FindingKind.NOT_VERIFIABLE}
@@ -101,7 +101,7 @@ class SequenceCheck:
     """
 
     before: Head = field(default_factory=Head)
-    runs: dict[FindingKind, list[Range]] = field(
+    runs: dict[TicketProblem, list[Range]] = field(
         default_factory=lambda: defaultdict(list)
     )
     """The ranges of tickets with a problem, by its kind."""
@@ -119,7 +119,7 @@ class SequenceCheck:
             self.is_out_of_order = True
             return False
         is_next = item.number == self.before.number + 1
-        fit: FindingKind | None = None
+        fit: Unfit | None = None
         if isinstance(item, Ticket):
             before = self.before if is_next else Head()
             fit = chain_problem(item, before.chain) if CHAIN in item.fields else None
@@ -135,13 +135,13 @@ class SequenceCheck:
         """The count of runs."""
         return sum(map(len, self.runs.values())) + len(self.unlinked)
 
-    def suspects(self) -> Iterator[tuple[FindingKind, Range]]:
+    def suspects(self) -> Iterator[tuple[TicketProblem, Range]]:
         """Yield the runs."""
         for kind, runs in self.runs.items():
             for ends in runs:
                 yield kind, ends
 
-    def _place_of(self, kind: FindingKind, item: Ticket) -> int:
+    def _place_of(self, kind: TicketProblem, item: Ticket) -> int:
         """Return the number of a problem: the item's, or the one before it.
 
         If two dates are in the wrong order, the first is wrong if no worker writes its
@@ -164,8 +164,8 @@ def _add(runs: list[Range], number: int) -> None:
 
 
 def problems(
-    ticket: Ticket, before: Head, fit: FindingKind | None
-) -> Iterator[FindingKind]:
+    ticket: Ticket, before: Head, fit: Unfit | None
+) -> Iterator[TicketProblem]:
     """Yield the problems of a ticket after the item before it.
 
     A date before the previous date is a problem of either ticket.

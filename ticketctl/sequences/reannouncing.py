@@ -41,13 +41,6 @@ _LEFT_OUT: Final = (
     _NOT_HERE := "not here",
 )
 
-_DOUBTS: Final = {
-    FindingKind.CHANGED: "is not as it was announced",
-    FindingKind.NOT_VERIFIABLE: "has what this ticketctl does not know",
-}
-"""The reasons not to announce a ticket again under the same event id."""
-
-
 Due = tuple[Item, Head]
 """An item, and the head before it, which its hash covers."""
 
@@ -207,5 +200,10 @@ def _doubt(ticket: Ticket, before: Head) -> str | None:
     """Return the reason why a ticket's event may have changed, if there is one."""
     if not ticket.chain or before.next_number != ticket.number:
         return None
-    problem = chain_problem(ticket, before.chain)
-    return _DOUBTS.get(problem) if problem else None
+    match chain_problem(ticket, before.chain):
+        case FindingKind.CHANGED:
+            return "is not as it was announced"
+        case FindingKind.NOT_VERIFIABLE:
+            return "has what this ticketctl does not know"
+        case None | FindingKind.RESTARTED:
+            return None

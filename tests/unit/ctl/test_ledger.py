@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -21,12 +21,12 @@ from ticketctl.aws.items import plain, serialized
 from ticketctl.importing.judging import MISSING, Judge
 from ticketctl.importing.lines import ExternalTicket
 from ticketctl.ledger.database import AuditDatabase, Read
-from ticketctl.ledger.findings import Finding, FindingKind
+from ticketctl.ledger.findings import Finding, FindingKind, TicketProblem
 from ticketctl.ledger.item import Item, ItemKind, Malformed, Ticket, parse
 from ticketctl.ledger.judge import Window, judge, new_findings
 from ticketctl.ledger.record import KeyRecord, MalformedRecord, parse_record
 from ticketctl.ledger.sequence import SequenceCheck, is_given_here
-from ticketctl.ledger.standing import Neighbours, problem_of
+from ticketctl.ledger.standing import OF_CONTENT, Neighbours, problem_of
 
 SEED = {"status": RESERVED, "origin": EXTERNAL}
 
@@ -478,6 +478,13 @@ class TestStanding:
 
         assert named.endswith(problem)
         assert bool(named) is bool(problem)
+
+    def test_problem_of_a_ticket_is_of_its_content_or_of_its_place(self) -> None:
+        of_place = {FindingKind.MISDATED, FindingKind.RESTARTED}
+
+        assert {*get_args(TicketProblem)} - of_place == {*OF_CONTENT}, (
+            "add it to OF_CONTENT if import and restore must refuse such a ticket"
+        )
 
     def test_missing_ticket_is_no_problem_when_another_item_vouches(self) -> None:
         [ticket], _ = chained(3)
