@@ -51,18 +51,13 @@ class DynamoDBLine:
 
     def take(self, project_id: str, head: int, count: int) -> Place:
         """Add to the line's end; where it is missing or behind, begin at the head."""
-        is_ahead = "upto >= :seen"
-        is_behind = "attribute_not_exists(upto) OR upto < :seen"
-        for update, condition, asked in (
-            (_ADD, is_ahead, count),
-            (_START, is_behind, head + count),
-            (_ADD, is_ahead, count),
-        ):
-            line = self._update(project_id, update, condition, (asked, 0, head))
-            if line.is_done:
-                break
-        upto = line.upto if line.is_done else head + count
-        return Place(upto - count, upto, line.given_up)
+        line = self._update(project_id, _ADD, "upto >= :seen", (count, 0, head))
+        if not line.is_done:
+            is_behind = "attribute_not_exists(upto) OR upto < :seen"
+            line = self._update(project_id, _START, is_behind, (head + count, 0, head))
+        # Where another worker has begun it meanwhile, the place is behind its own.
+        end = line.upto if line.is_done else line.upto + count
+        return Place(end - count, end, line.given_up)
 
     def give_up(self, project_id: str, given_up: int, count: int) -> int:
         """Take numbers off the line's end, unless others did."""

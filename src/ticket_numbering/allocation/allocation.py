@@ -152,10 +152,11 @@ class Allocator:
         outcome = self.store.write_block(block)
         match outcome:
             case Committed():
-                self._commit(progress, block)
+                progress.commit(block)
+                self.cache.committed(progress.project_id, block.last, self.now())
+                self.backoff.decay(progress.project_id)
                 if self.line:
-                    head, last = block.head.number, block.last.number
-                    self.line.committed(progress, head, last, began)
+                    self.line.committed(progress, block, began)
             case Cancelled(slots):
                 step = self.decide(block, slots, progress.attempts)
                 return self._apply(progress, block, step)
@@ -182,11 +183,6 @@ class Allocator:
                 if request.key not in recorded
             }
         )
-
-    def _commit(self, progress: Progress, block: Block) -> None:
-        progress.commit(block)
-        self.cache.committed(progress.project_id, block.last, self.now())
-        self.backoff.decay(progress.project_id)
 
     def _apply(
         self, progress: Progress, block: Block, step: NextStep

@@ -13,6 +13,7 @@ from random import uniform
 from time import monotonic
 from typing import Final
 
+from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.place import (
     CLOSED_SECONDS,
     MAX_DELAY_SECONDS,
@@ -125,15 +126,15 @@ class Line:
         wait.known = -inf, view.head
         wait.is_blocked, view.moved_at = True, now
 
-    def committed(self, progress: Progress, head: int, last: int, began: float) -> None:
+    def committed(self, progress: Progress, block: Block, began: float) -> None:
         """Learn of our own block; give up what it has passed, or did not need.
 
         Args:
             progress: The requests, without those of the block.
-            head: The number that the block was written behind.
-            last: Its last number.
+            block: The block.
             began: When its transaction began.
         """
+        head, last = block.head.number, block.last.number
         view, now = self._view(progress.project_id), self.clock()
         self.block = max(LEAST_SECONDS, min(now - began, self.block * GROWTH))
         view.saw(last, now)
