@@ -141,8 +141,8 @@ def _reasons() -> Iterator[Sequence[str]]:
 
 
 def _cures() -> Iterator[Sequence[str]]:
-    """Yield the cures of the errors in the worker's log."""
-    yield "error", "cure"
+    """Yield the remedies of the errors in the worker's log."""
+    yield "error", "remedy"
     for error, (text, section) in CURES.items():
         name = f"`{error}`" if error.endswith("Error") else error
         yield name, f"{text}{f' [More]({section}).' if section else ''}"

@@ -1,4 +1,4 @@
-# Replaces a table by another under its name, because DynamoDB cannot rename a table; docs/recovery.md.
+# Replaces a table with another under its name, because DynamoDB cannot rename a table; docs/recovery.md.
 #
 # - sh swap_table.sh NAME TABLE: replaces the empty table NAME
 # - sh swap_table.sh NAME TABLE with-items: replaces it also with items, after a backup
