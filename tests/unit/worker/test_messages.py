@@ -10,13 +10,12 @@ from pydantic import ValidationError
 
 from tests.support.builders import (
     assigned_event,
-    block_of,
     create_ticket,
     ticket_fields,
 )
 from tests.support.cases import cases, plain_id
 from tests.support.sample_messages import DEFAULTS, DOOR, FULL, SAMPLES, SECRET, holding
-from ticket_numbering.contract.dynamodb_items import ERASED, ticket_item
+from ticket_numbering.contract.dynamodb_items import ERASED
 from ticket_numbering.contract.errors import PoisonMessageError, TicketTooLargeError
 from ticket_numbering.contract.events import AssignedTicket
 from ticket_numbering.contract.json_body import MAX_NAMES
@@ -24,7 +23,6 @@ from ticket_numbering.contract.messages import (
     MAX_BODY_BYTES,
     CreateTicket,
     RequestKey,
-    stored_fingerprint,
 )
 
 MAX_REASON = 2000
@@ -235,16 +233,6 @@ class TestKey:
 
 class TestFingerprint:
     """Equal requests have equal fingerprints, in every version of the contract."""
-
-    @pytest.mark.parametrize("fields", [FULL, {}], ids=["full", "minimal"])
-    def test_fingerprint_of_a_stored_ticket_is_that_of_its_request(
-        self, fields: dict[str, Any]
-    ) -> None:
-        request = create_ticket(**fields)
-        [(_, assignment, salt)] = block_of([request]).tickets
-        stored = ticket_item(request, assignment, salt)
-
-        assert stored_fingerprint(stored) == request.fingerprint
 
     @pytest.mark.parametrize(
         "text",
