@@ -29,10 +29,10 @@ def _prove() -> Iterator[str]:
     every = [*obligations()]
     proved: Counter[str] = Counter()
     for obligation in every:
-        verdict = obligation.verdict()
-        proved[obligation.step] += verdict == PROVED
-        if verdict != PROVED:
-            yield f"not proved, {verdict}: {obligation.step}: {obligation.name}"
+        result = obligation.result()
+        proved[obligation.step] += result == PROVED
+        if result != PROVED:
+            yield f"not proved, {result}: {obligation.step}: {obligation.name}"
     for step, count in proved.items():
         print(f"{step}: {count} obligations proved")
     left_alone = sum(obligation.is_known for obligation in every)
@@ -42,7 +42,7 @@ def _prove() -> Iterator[str]:
     )
     must_fail = controls(every)
     failed = [
-        obligation.step for obligation in must_fail if obligation.verdict() == PROVED
+        obligation.step for obligation in must_fail if obligation.result() == PROVED
     ]
     yield from (f"what is known contradicts itself: {step}" for step in failed)
     yield from _said(f"{len(must_fail)} controls, {len(failed) or 'none'} proved")

@@ -54,9 +54,9 @@ class Obligation:
     @property
     def is_proved(self) -> bool:
         """Whether it does, and Z3 finds that within the resources."""
-        return self.verdict() == PROVED
+        return self.result() == PROVED
 
-    def verdict(self) -> str:
+    def result(self) -> str:
         """Return whether it does: it is proved, refuted or unknown."""
         if self.is_known:
             return PROVED

@@ -42,7 +42,7 @@ class Judge:
     retention_days: int = 0
     program: str = PROGRAM
 
-    def verdict(
+    def result(
         self,
         ticket: ExternalTicket,
         around: Neighbours,

@@ -76,7 +76,7 @@ def judge_all(
             for ticket, (_, around) in zip(some, arounds, strict=True):
                 recorded = records.get(ticket.request.key)
                 record = key_record(recorded) if recorded else None
-                result = judge.verdict(ticket, around, record, is_seeded=is_seeded)
+                result = judge.result(ticket, around, record, is_seeded=is_seeded)
                 yield _judged(ticket, around, record, result)
 
 

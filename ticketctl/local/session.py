@@ -79,9 +79,9 @@ class Session:
                 stack = running.enter_context(self.start(_BY_TYPE[fifo], progress=step))
             run = Run(stack, subscribe(stack, "run"), _print_number)
             _step("sending the messages")
-            verdict = run.follow(messages, self.patience)
-            print_run(run, verdict, is_sample=not file)
-        return verdict.is_clean
+            outcome = run.follow(messages, self.patience)
+            print_run(run, outcome, is_sample=not file)
+        return outcome.is_clean
 
     def up(self, *, fifo: bool) -> None:
         """Keep the system up until Ctrl-C.

@@ -1,1 +1,1 @@
-"""`send` and `send-file`: read, complete and check requests, and queue them."""
+"""`send` and `send-file`: read, complete, check and send requests."""

@@ -37,19 +37,19 @@ _INVISIBLE: Final = re.compile("[^!-~]")
 
 @dataclass
 class DerivedKeys:
-    """Makes idempotency keys for the requests of a file that have none.
+    """Makes idempotency keys for requests of a file without a key.
 
-    A key is made from the file's name (or a given prefix), the request's content, and
-    a count of equal lines. So a second run of the file makes the same keys, in any
-    folder, and with lines added, removed or sorted; an edited line asks for another
-    ticket. Another file of the same name makes the same keys too, for nothing tells it
-    from a second run: each needs a prefix of its own, or keys in its lines.
+    A key is derived from the file's name (or a given prefix), the request's content,
+    and a count of equal lines. So a second run of the file makes the same keys, in any
+    folder, and with lines added, removed or sorted; an edited line requests another
+    ticket. Another file of the same name makes the same keys, too, like a second run:
+    it needs another prefix, or keys in its lines.
     """
 
     prefix: str
     """The file's name, or the given prefix."""
     are_used: bool = False
-    """Whether a request needed one."""
+    """Whether a request needed a key."""
 
     def key(self, fields: Fields, count: Callable[[str], int]) -> str:
         """Return the key of the next request; `count` counts requests by digest."""
@@ -61,7 +61,7 @@ class DerivedKeys:
         }
         asked.pop("max_number", None)  # With another cap it is the same request.
         content = json.dumps(asked, sort_keys=True).encode()
-        # The whole prefix: its visible part may be that of another file, too.
+        # The whole prefix, because another file may have the same visible part.
         prefix = self.prefix.encode(errors="replace")
         digest = hashlib.sha256(prefix + b"\0" + content).hexdigest()[:_DIGITS]
         shown = _INVISIBLE.sub("_", self.prefix[:_MAX_PREFIX])
@@ -69,7 +69,7 @@ class DerivedKeys:
 
 
 def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
-    """Return the maker of a file's keys; standard input and pipes need a prefix.
+    """Return the keys of a file; standard input and pipes need a prefix.
 
     Raises:
         InputError: The prefix cannot be the start of a key.
@@ -77,7 +77,7 @@ def keys_of(file: str, prefix: str | None) -> DerivedKeys | None:
     if prefix is None:
         path = Path(file).absolute()
         if path.parts[1:2] in {("dev",), ("proc",)}:
-            path = path.resolve()  # Of a file that is open, its name.
+            path = path.resolve()  # The name of an open file.
         # The next pipe has the same name.
         is_unnamed = file == STANDARD_INPUT or not path.is_file()
         return None if is_unnamed else DerivedKeys(path.name)
@@ -93,18 +93,18 @@ class Check:
     """The check of a file's lines."""
 
     project: str | None = None
-    """For lines that name none."""
+    """The project of lines without one."""
     keys: DerivedKeys | None = None
-    """For lines that bring none."""
+    """The keys of lines without one."""
     limits: Limits = field(default_factory=Limits)
-    """Those of the stack; none if it is not known."""
+    """The stack's limits; none if the stack is unknown."""
     unchecked: bool = False
-    """Whether to send invalid requests, too."""
+    """Whether to send invalid requests."""
     skip_invalid: bool = False
-    """Whether a file with bad lines has good ones to send."""
+    """Whether to send the valid lines of a file with invalid ones."""
 
     def run(self, lines: Iterable[Line], problems: Problems, spool: Spool) -> None:
-        """Put the good lines' requests on the spool, and print the bad lines."""
+        """Add the valid lines' requests to the spool, and print the invalid lines."""
         for line in lines:
             checked = line.problem or self._request(line, spool)
             if isinstance(checked, str):
@@ -146,11 +146,11 @@ class Check:
 
 
 def check_file(file: str, lines: Iterable[Line], check: Check, spool: Spool) -> int:
-    """Put the good lines of a file on the spool; return the number of bad ones.
+    """Add the valid lines of a file to the spool; return the count of invalid ones.
 
     Raises:
-        InputError: It cannot be read, holds nothing, or has bad lines that are not to
-            be skipped.
+        InputError: The file cannot be read, is empty, or has invalid lines that must
+            not be skipped.
     """
     problems = Problems(file)
     check.run(lines, problems, spool)
@@ -166,7 +166,7 @@ def check_file(file: str, lines: Iterable[Line], check: Check, spool: Spool) -> 
 
 
 def checked_request(fields: Fields, limits: Limits | None = None) -> Request:
-    """Return the request for one ticket; without limits any stack's may allow it.
+    """Return the request for one ticket, checked against the stack's limits if given.
 
     Raises:
         InputError: The worker would refuse it.

@@ -1,4 +1,4 @@
-"""Sends a request or a file of them, as the commands ask."""
+"""The work of the commands that send a request or a file of them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ def send(
     *,
     as_json: bool,
 ) -> Status:
-    """Send a request of these fields; None is absent."""
+    """Send a request with these fields; None means absent."""
     fields = {name: value for name, value in given.items() if value is not None}
-    checked_request(fields)  # Before anything is asked of AWS.
+    checked_request(fields)  # Before the first call of AWS.
     stack = find_stack()
     request = checked_request(fields, limits_of(stack))
     return Delivery(stack, as_json, seconds).run([request])
@@ -34,13 +34,13 @@ class FileChoices:
     """The options for a file."""
 
     project: str | None = None
-    """Of lines that name none."""
+    """The project of lines without one."""
     key_prefix: str | None = None
     skip_invalid: bool = False
     unchecked: bool = False
     rate: int | None = None
     seconds: int | None = None
-    """How long to wait for a number; None: do not wait."""
+    """The seconds to wait for a number; None for no wait."""
     as_json: bool = False
 
 
@@ -50,7 +50,7 @@ def send_file(
     file: str,
     choices: FileChoices,
 ) -> Status:
-    """Send the requests of a file; without a way to a stack only check them."""
+    """Send the requests of a file; without `find` only check them."""
     keys, status = keys_of(file, choices.key_prefix), Status.OK
     with open_lines(file, f"{program} send-file") as lines, Spool() as spool:
         stack = find_stack() if find_stack else None

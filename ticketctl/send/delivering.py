@@ -29,7 +29,7 @@ from ticketctl.send.waiting import Answer, wait_for_numbers
 
 _TITLE_WIDTH: Final = 100
 _IN_FLIGHT: Final = 8
-"""Batches on their way at a time; boto3 keeps ten connections."""
+"""The maximum of concurrent batches; boto3 keeps ten connections."""
 
 
 @dataclass
@@ -39,16 +39,16 @@ class Delivery:
     stack: StackAccess
     as_json: bool = False
     timeout: float | None = None
-    """Seconds without a new answer until it gives up; None: do not wait."""
+    """The seconds without a new answer until it gives up; None for no wait."""
     rate: float | None = None
-    """Messages a second; unlimited if None."""
+    """The maximum of messages a second; unlimited if None."""
     is_file: bool = False
     status: Status = Status.OK
     sent: int = 0
     awaited: list[CreateTicket] = field(default_factory=list)
 
     def run(self, requests: Iterable[Request], number: int = 1) -> Status:
-        """Send this number of requests, wait if asked to, and return the status."""
+        """Send the requests, wait for answers if requested, and return the status."""
         self._send(requests, number)
         if self.timeout is not None:
             self._wait(self.timeout)
@@ -106,7 +106,7 @@ class Delivery:
         self.sent += 1
         waits = self.timeout is not None
         if waits:
-            with suppress(PoisonMessageError):  # Of an unchecked file.
+            with suppress(PoisonMessageError):  # A request of an unchecked file.
                 self.awaited.append(CreateTicket.parse(request.body))
         key = request.fields.get("idempotency_key")
         if self.as_json and not waits:
@@ -124,7 +124,7 @@ class Delivery:
             out.print(f"sent with the idempotency key {key}", markup=False)
 
     def _name_key(self, request: Request) -> None:
-        """Name the key of a message that may be on the queue."""
+        """Print the key of a message that may be on the queue."""
         key = str(request.fields.get("idempotency_key"))
         if self.is_file:
             known = f"with the idempotency key {sanitized(key)}"

@@ -1,4 +1,4 @@
-"""Keeps a file's checked requests on disk: memory does not grow with the file."""
+"""Stores a file's checked requests on disk, so that memory does not grow."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ CREATE TABLE contents (digest TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID;
 
 
 class Spool:
-    """A database of its own, which SQLite removes with the process."""
+    """A temporary database, which SQLite removes with the process."""
 
     def __init__(self) -> None:
-        # The empty name: a temporary file, and in memory as long as it is small.
+        # An empty name means a temporary file, in memory as long as it is small.
         self._database = sqlite3.connect("", isolation_level=None)
-        # Nothing is ever rolled back, and no other process reads it.
+        # Nothing is rolled back, and no other process reads it.
         self._database.executescript(f"PRAGMA journal_mode = OFF;{_TABLES}BEGIN")
 
     def __enter__(self) -> Self:
@@ -31,7 +31,7 @@ class Spool:
         self._database.close()
 
     def __len__(self) -> int:
-        """Return the number of requests."""
+        """Return the count of requests."""
         return int(self._value("SELECT count(*) FROM requests")[0])
 
     def __iter__(self) -> Iterator[Request]:
@@ -42,14 +42,14 @@ class Spool:
 
     def add(self, request: Request) -> None:
         """Add the request of a line."""
-        # A lone surrogate, of an unchecked line, is for SQS to refuse.
+        # SQS rejects a lone surrogate of an unchecked line.
         body = request.body.encode(errors="surrogatepass")
         self._database.execute(
             "INSERT INTO requests VALUES (?, ?)", (request.line, body)
         )
 
     def first(self, ticket: CreateTicket, line: int) -> tuple[int, str]:
-        """Return the first line that has this ticket's key, and its fingerprint."""
+        """Return the first line with this ticket's key, and its fingerprint."""
         row = key_id(ticket.key), line, ticket.fingerprint
         self._database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?, ?)", row)
         first, fingerprint = self._value(
@@ -58,7 +58,7 @@ class Spool:
         return int(first), str(fingerprint)
 
     def count(self, digest: str) -> int:
-        """Count a line of this content, and return the number of them so far."""
+        """Count a line by its content, and return the count so far."""
         self._database.execute(
             "INSERT INTO contents VALUES (?, 1) "
             "ON CONFLICT (digest) DO UPDATE SET number = number + 1",

@@ -1,8 +1,8 @@
 """Waits for the answers to requests, by reading the tables.
 
-The record of a key has its number as soon as it is committed, and so before it is
-announced. A request whose key has no record after its project's numbers have reached
-its cap has none for ever, unless a seed of the project is unfinished.
+The record of a key has its number as soon as it is committed, before its announcement.
+A request whose key has no record after its project's numbers have reached its cap never
+gets one, unless a seed of the project is unfinished.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _FIRST_DELAY_SECONDS: Final = 0.2
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of the table to a request."""
+    """The table's answer to a request."""
 
     ticket: CreateTicket
     number: int = 0
@@ -43,14 +43,14 @@ def wait_for_numbers(
 ) -> Iterator[Answer]:
     """Yield the answer to each request as it appears.
 
-    After `timeout` seconds without a new one, it yields the requests that have none.
+    After `timeout` seconds without a new answer, yield the unanswered requests.
     """
     waiting = _Waiting(stack, TableReader.of(stack, sleep=sleep))
-    for ticket in tickets:  # Of equal requests the highest cap counts.
+    for ticket in tickets:  # The highest cap of equal requests counts.
         equal = waiting.missing.setdefault(ticket.key, ticket)
         if ticket.cap > equal.cap:
             waiting.missing[ticket.key] = ticket
-    # No other program looks there, so the delays need no jitter.
+    # No other program reads in step, so the delays need no jitter.
     looks = RetryPolicy(shortest=_FIRST_DELAY_SECONDS, sleep=sleep, jitter=max)
     patience = Patience(timeout, clock, looks)
     while waiting.missing:
@@ -61,7 +61,7 @@ def wait_for_numbers(
             break
         patience.pause()
     for ticket in waiting.missing.values():
-        # The worker may be stopped; then there is no dead letter.
+        # If the worker is stopped, there is no dead letter.
         see = f"see: {stack.program} status, then {waiting.letters}"
         problem = f"no number after {timeout:g} seconds; {see}"
         yield Answer(ticket, problem=problem)
@@ -69,7 +69,7 @@ def wait_for_numbers(
 
 @dataclass
 class _Waiting:
-    """The requests that have no answer yet."""
+    """The requests without an answer yet."""
 
     stack: StackAccess
     reader: TableReader
@@ -81,7 +81,7 @@ class _Waiting:
         return f"{self.stack.program} dead-letters list"
 
     def answers(self) -> Iterator[Answer]:
-        """Yield the answers that are there now."""
+        """Yield the current answers."""
         for key, record in self.reader.records([*self.missing]):
             yield self._answer(self.missing.pop(key), record)
         # In this order: numbers only grow (but below an unfinished seed), so a key that
@@ -94,7 +94,7 @@ class _Waiting:
                 yield Answer(ticket, problem=problem)
 
     def _at_their_cap(self) -> list[CreateTicket]:
-        """Return the requests whose project's numbers have reached their cap."""
+        """Return the requests whose cap their project's numbers have reached."""
         capped = [
             request
             for request in self.missing.values()
@@ -114,7 +114,7 @@ class _Waiting:
         with Suppressed({aws_codes.CANCELLED}):
             recorded = self.reader.recorded(keys)
             return [ticket for ticket in tickets if ticket.key not in recorded]
-        return []  # A worker holds one of the keys: the next look tells.
+        return []  # A worker holds one of the keys: the next read decides.
 
     def _answer(self, ticket: CreateTicket, record: Mapping[str, Any]) -> Answer:
         recorded = assignment(record)

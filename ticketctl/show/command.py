@@ -1,6 +1,6 @@
-"""Shows, lists and finds tickets, as the commands ask.
+"""The work of the commands that show, list and find tickets.
 
-Every read is consistent, so a ticket that was announced is there.
+Every read is consistent, so it shows each announced ticket.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -46,7 +46,7 @@ from ticketctl.ledger import HIGHEST
 from ticketctl.ledger.item import Item
 from ticketctl.ledger.record import KeyRecord, MalformedRecord
 
-# The order in which fields are printed; others stand between these and the last.
+# The order of printed fields; other fields are between the first and the last ones.
 _FIRST: Final = ("project_id", NUMBER, "title", STATUS, "priority", ASSIGNED_AT)
 _LAST: Final = ("attributes", "description")
 _EVIDENCE: Final = {CHAIN, COMMITMENT, SALT}
@@ -56,7 +56,7 @@ _WIDTH: Final = 16
 def show(
     find_stack: Callable[[], Stack], ticket_key: str, *, evidence: bool, as_json: bool
 ) -> None:
-    """Print a ticket whole."""
+    """Print a ticket with all its fields."""
     place = parse_ticket_key(ticket_key)
     ticket = find_ticket(find_stack(), *place)
     if as_json:
@@ -73,10 +73,10 @@ def list_latest(
     *,
     as_json: bool,
 ) -> None:
-    """Print a project's latest tickets, and how to see those before them.
+    """Print a project's latest tickets, and the command for earlier ones.
 
     Raises:
-        NotThereError: There are none.
+        NotThereError: The project has none.
     """
     checked_project(project)
     stack = find_stack()
@@ -120,7 +120,7 @@ def find_request(stack: StackAccess, key: RequestKey) -> tuple[KeyRecord, Item]:
     """Return the record of a request, and its ticket.
 
     Raises:
-        NotThereError: There is no valid record; or the ticket is gone, or has another
+        NotThereError: The key has no valid record, or the ticket is gone or has another
             key.
     """
     answer = stack.client("dynamodb").get_item(
@@ -149,14 +149,14 @@ def find_request(stack: StackAccess, key: RequestKey) -> tuple[KeyRecord, Item]:
 
 
 def ticket_json(ticket: Item) -> dict[str, Any]:
-    """Return a ticket for scripts."""
+    """Return a ticket as JSON values."""
     return {"ticket_key": ticket.ticket_key} | json_values(ticket.fields)
 
 
 def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> None:
-    """Print every field on a line of its own, known ones first.
+    """Print each field on its own line, known ones first.
 
-    Those that only prove something are left out without `evidence`.
+    Without `evidence`, hashes and salt are left out.
     """
     out = console()
     out.print(Text(sanitized(title), style="bold"))
@@ -173,7 +173,7 @@ def print_fields(title: str, fields: Mapping[str, Any], *, evidence: bool) -> No
 
 
 def print_tickets(tickets: Iterable[Item]) -> None:
-    """Print tickets as a table, a row each; on a narrow terminal two lines each."""
+    """Print tickets as a table; on a narrow terminal as two lines each."""
     names, table = (NUMBER, ASSIGNED_AT, "priority", "title", STATUS), Table()
     for name in names:
         label = name.replace("_", " ")
@@ -190,7 +190,7 @@ def print_tickets(tickets: Iterable[Item]) -> None:
 
 
 def _lines(value: Any) -> Iterator[str]:
-    """Yield a value as lines that keep their spaces: a description may hold code."""
+    """Yield the lines of a value with their spaces: a description may have code."""
     match value:
         case list():
             text = "\n".join(map(str, value))

@@ -1,6 +1,6 @@
 """The stack's alarms, and the addresses that they notify.
 
-The template decides how many there are: the stack names those that it created.
+The stack lists the alarms that it created, because the template decides their number.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,13 +16,13 @@ NO_DATA: Final = "INSUFFICIENT_DATA"
 
 _REASON_WIDTH: Final = 200
 _MAX_NAMED: Final = 2
-"""Alarms without data that are named; JSON has them all."""
+"""The alarms without data that are printed; JSON has all."""
 
 
 def alarms_of(stack: StackAccess, created: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return each alarm that the stack created, whether it is still there or not.
+    """Return each alarm that the stack created, even a deleted one.
 
-    `created` has their names, by those in the template.
+    `created` has their names, by logical id.
     """
     described: dict[str, Any] = {}
     if created:  # Without names CloudWatch would describe every alarm.
@@ -41,7 +41,7 @@ def addresses_of(stack: StackAccess, topic_arns: Sequence[str]) -> list[dict[str
     return [
         {
             "address": subscription["Endpoint"],
-            # Else the ARN is `PendingConfirmation` or `Deleted`.
+            # Otherwise the ARN is `PendingConfirmation` or `Deleted`.
             "confirmed": subscription["SubscriptionArn"].startswith("arn:"),
         }
         for topic_arn in topic_arns
@@ -51,7 +51,7 @@ def addresses_of(stack: StackAccess, topic_arns: Sequence[str]) -> list[dict[str
 
 
 def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a line for each alarm that is on, and for those that could not sound."""
+    """Yield a line for each alarm that is on, and for those that cannot notify."""
     for alarm in alarms:
         name, reason = alarm["name"], sanitized(alarm["reason"], _REASON_WIDTH)
         if alarm["state"] == MISSING:
@@ -61,7 +61,7 @@ def alarm_problems(alarms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if not alarm["actions_enabled"] and alarm["state"] != MISSING:
             yield f"{name} is switched off: its actions are disabled"
     silent = [alarm for alarm in alarms if alarm["state"] == NO_DATA]
-    if silent:  # One line for all of them: a new or an idle stack has many.
+    if silent:  # One line for all, because a new or an idle stack has many.
         since = min(alarm["since"] for alarm in silent)
         names = ", ".join(alarm["name"] for alarm in silent[:_MAX_NAMED])
         more = len(silent) - _MAX_NAMED
@@ -82,7 +82,7 @@ def address_problems(
     addresses: Sequence[Mapping[str, Any]] | None,
     parameters: Mapping[str, str],
 ) -> Iterator[str]:
-    """Yield a line for each address that alarms do not reach, or may not one day.
+    """Yield a line for each address that does not, or may not, get alarms.
 
     The addresses are None if they are unknown.
     """

@@ -1,4 +1,4 @@
-"""The way from the queue to the worker: the event source mapping, and the alias."""
+"""The delivery from the queue to the worker: event source mapping and alias."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from ticketctl.aws.worker_state import DISABLED, ENABLED, WorkerState
 
 
 def aliases_of(stack: StackAccess, arns: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the version of each alias, and the weights of others in a canary."""
+    """Return the version of each alias, and the weights of a canary's versions."""
     get = stack.client("lambda").get_alias
     names = [arn.rpartition(":")[2] for arn in arns]
     function = stack.outputs["WorkerFunctionName"]
@@ -55,9 +55,9 @@ def delivery_problems(
     for source in sources:
         is_other = source.state == ENABLED and source.function_arn not in arns
         if is_other and aliases is not None:
-            what = "nothing" if len(sources) == 1 else f"nothing of {source.queue_name}"
-            leads_to = source.function_arn
-            yield f"the alias receives {what}: the mapping leads to {leads_to}"
+            of_queue = "" if len(sources) == 1 else f" of {source.queue_name}"
+            target = source.function_arn
+            yield f"the alias receives nothing{of_queue}: the mapping leads to {target}"
 
 
 def routing(alias: Mapping[str, Any]) -> str:
@@ -70,7 +70,7 @@ def routing(alias: Mapping[str, Any]) -> str:
 
 
 def _found(get: Callable[..., Any], **names: str) -> dict[str, Any]:
-    """Return an answer of Lambda; an empty one if its resource is missing."""
+    """Return a response of Lambda; an empty one if its resource is missing."""
     with Suppressed(aws_codes.NOT_THERE):
         answer: dict[str, Any] = get(**names)
         return answer

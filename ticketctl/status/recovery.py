@@ -1,4 +1,4 @@
-"""What a recovery rests on: settings of the template and of the pages, lost by hand."""
+"""The settings that a recovery depends on, and that may be lost by hand."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -16,10 +16,10 @@ _ON: Final = {"ENABLED", "ENABLING"}
 def recovery_problems(
     stack: Stack, ask: Callable[..., Any], *, check: bool, is_emulated: bool
 ) -> Iterator[str]:
-    """Yield a line for each resource or setting that is gone, with its cure.
+    """Yield a line for each missing resource or setting, with its cure.
 
-    Without a check for a table alone, since all else needs more rights. An emulator
-    protects nothing.
+    Without --check only the tables are read, because the rest needs more rights. An
+    emulator protects nothing.
     """
     asks_settings = check and not is_emulated
     for name in ("TicketsTableName", "IdempotencyKeysTableName"):

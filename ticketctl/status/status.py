@@ -1,8 +1,8 @@
-"""The state of a system, as SQS, Lambda and the alarms have it.
+"""The state of a system, from SQS, Lambda and the alarms.
 
-Of CloudWatch's time series only the age of the oldest message and the state of the
-line, which nothing else tells: the others are for the dashboard, for each costs money
-each time.
+From CloudWatch's metrics it reads only the age of the oldest message and the state of
+the line, which no other service has; each read of a metric costs money, and the
+dashboard has the others.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ from ticketctl.status.delivery import aliases_of, delivery_problems, routing
 from ticketctl.status.recovery import recovery_problems
 
 _REMOVED: Final = ("DELETE_COMPLETE", "DELETE_SKIPPED")
-"""Of resources that are the stack's no longer; API reference, StackResourceSummary."""
+"""The states of removed resources; API reference, StackResourceSummary."""
 
 _WIDTH: Final = 16
 _REFUSAL_WIDTH: Final = 400
@@ -47,13 +47,13 @@ _MINUTE: Final = timedelta(minutes=1)
 """The period of SQS's metrics; Developer Guide, CloudWatch metrics for Amazon SQS."""
 
 _SPAN: Final = 15 * _MINUTE
-"""CloudWatch is some minutes late."""
+"""The read period, because CloudWatch is some minutes late."""
 
 _WORKER: Final = "TicketNumbering"
 """The namespace of the worker's metrics."""
 
 _LOOPBACK: Final = "127.0.0.1"
-"""Where `ticketctl up` has the emulator listen."""
+"""The address of the emulator of `ticketctl up`."""
 
 _OF_STACK: Final = ("aliases", "alarms", "alarm_addresses")
 """The sections about resources that CloudFormation names."""
@@ -61,15 +61,15 @@ _OF_STACK: Final = ("aliases", "alarms", "alarm_addresses")
 
 @dataclass
 class Questions:
-    """Asks AWS, and goes on where a right is missing or a service does not answer."""
+    """Calls AWS, and continues if a right is missing or a service does not answer."""
 
     refused: list[str] = field(default_factory=list)
-    """A line for each answer that is missing."""
+    """A line for each missing answer."""
     silent: set[str] = field(default_factory=set)
-    """The services that do not answer; each next wait would be as long."""
+    """The services that do not answer; they are not called again."""
 
     def ask(self, service: str, question: Callable[..., Any], *about: Any) -> Any:
-        """Return the answer of a service; None if it gives none."""
+        """Return the answer of a service; None if it is missing."""
         if service in self.silent:
             return None
         try:
@@ -88,9 +88,9 @@ class Questions:
 
 
 def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
-    """Ask AWS; return its answers as `--json` prints them, None for an unknown one.
+    """Return the state for `--json`, with None for unknown values.
 
-    A check asks for the settings that a recovery rests on, too.
+    A check also reads the settings that a recovery depends on.
     """
     questions = Questions()
     ask = questions.ask
@@ -143,7 +143,7 @@ def _figures(
 
 
 def show_status(stack: Stack, *, check: bool, as_json: bool) -> Status:
-    """Print the state of a stack; with `check` also why a person is needed."""
+    """Print the state of a stack; with `check` also the reasons for a failed check."""
     status = status_of(stack, check=check)
     if as_json:
         print_json(status)
@@ -157,17 +157,17 @@ def show_status(stack: Stack, *, check: bool, as_json: bool) -> Status:
 
 
 def failed(status: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what needs a person, each in a few words."""
+    """Yield the reasons for a failed check, each in a few words."""
     if status["dead_letters"]:
         yield counted(status["dead_letters"], "dead letter")
     yield from (problem.partition(": ")[0] for problem in status["problems"])
 
 
 def oldest_message(stack: Stack) -> dict[str, Any]:
-    """Return the age of the queue's oldest message, and when it was that old.
+    """Return the age of the queue's oldest message, and the time of that age.
 
-    On a standard queue SQS leaves out messages that were received three times. Both
-    are None if CloudWatch has no figure: nothing has used the queue for hours, say.
+    On a standard queue SQS leaves out messages that were received three times. Both are
+    None if CloudWatch has no figure, for example on a queue that is idle for hours.
     """
     queue = stack.outputs["CreateTicketQueueUrl"].rpartition("/")[2]
     points = _points(
@@ -184,9 +184,9 @@ def oldest_message(stack: Stack) -> dict[str, Any]:
 
 
 def line_of(stack: Stack) -> dict[str, Any]:
-    """Return the longest wait in line lately, and how often the line has failed.
+    """Return the longest recent wait in line, and the count of the line's failures.
 
-    Both are None if no worker has reported it: there was no work, say.
+    Both are None if no worker has reported them, for example without work.
     """
     service = {"service": stack.name}
     waits = _points(stack, _WORKER, "SecondsInLine", service, "Maximum")
@@ -206,7 +206,7 @@ def _points(
     dimensions: Mapping[str, str],
     statistic: Literal["Maximum", "Sum"],
 ) -> dict[datetime, float]:
-    """Return a statistic of each of the last minutes for which there is one."""
+    """Return a statistic of the last minutes, by minute."""
     now = datetime.now(UTC)
     points: Any = stack.client("cloudwatch").get_metric_statistics(
         Namespace=namespace,
@@ -223,7 +223,7 @@ def _points(
 
 
 def lines_of(status: Mapping[str, Any], program: str) -> Iterator[str]:
-    """Yield a line for each count and state that is known, and for each problem."""
+    """Yield a line for each known count and state, and for each problem."""
     yield str(status["place"])
     for name, count in (status["queue"] or {}).items():
         yield f"{name.replace('_', ' '):<{_WIDTH}}{count}"
@@ -248,7 +248,7 @@ def lines_of(status: Mapping[str, Any], program: str) -> Iterator[str]:
         yield f"{'alarms':<{_WIDTH}}{on} of {len(states)} are on, {well} are OK"
     yield from status["problems"]
     if any(alarm["state"] == "ALARM" for alarm in status["alarms"] or ()):
-        yield f"{docs()}on-call.md says what to do about each alarm"
+        yield f"{docs()}on-call.md has the remedy for each alarm"
     if status["dead_letters"]:
         yield f"`{program} dead-letters list` says why"
 
@@ -269,13 +269,13 @@ def _age(oldest: Mapping[str, Any]) -> str:
 
 
 def _is_emulated(stack: Stack) -> bool:
-    """Tell whether AWS is an emulator on this machine, which evaluates no alarm."""
+    """Tell whether AWS is an emulator on this machine, which evaluates no alarms."""
     address: str = stack.client("cloudwatch").meta.endpoint_url
     return urlsplit(address).hostname == _LOOPBACK
 
 
 def _created(stack: Stack) -> Mapping[str, Mapping[str, str]]:
-    """Return the stack's resources: by type, and by their names in the template."""
+    """Return the stack's resources by type and logical id."""
     created: dict[str, dict[str, str]] = defaultdict(dict)
     pages = stack.client("cloudformation").get_paginator("list_stack_resources")
     for page in pages.paginate(StackName=stack.name):

@@ -8,7 +8,7 @@ from ticketctl.aws.outputs import LATER_OUTPUTS, NEEDED_OUTPUTS, variable_of
 from ticketctl.aws.stack import Stack
 
 UNSET: Final = "TICKETCTL_UNSET"
-"""The variable that has the command to forget the stack."""
+"""The variable with the command that unsets the stack's variables."""
 
 _STRONGER_THAN_A_PROFILE: Final = (
     "AWS_ACCESS_KEY_ID",
@@ -16,23 +16,23 @@ _STRONGER_THAN_A_PROFILE: Final = (
     "AWS_SESSION_TOKEN",
     "AWS_DEFAULT_PROFILE",
 )
-"""The variables that boto3 looks at before `AWS_PROFILE`."""
+"""The variables that boto3 reads before `AWS_PROFILE`."""
 
 _PAGER: Final = "AWS_PAGER"
-"""Empty, or version 2 of the AWS CLI waits for a key in the middle of a block."""
+"""It is set empty, because version 2 of the AWS CLI would wait for a key."""
 
 _WITH_THE_STACK: Final = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", _PAGER)
-"""The variables that go with a stack, and that a shell can have of its own."""
+"""The variables of a stack that a shell may have already."""
 
 
 def shell_lines(
     stack: Stack, profile: str | None, shell: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield the lines that lead a shell to a stack, and to no other.
+    """Yield the lines that set a shell's variables for one stack.
 
-    Region and profile go with its name, which several accounts and Regions can have;
-    the profile is None if the stack was found without one. When the shell forgets the
-    stack, its own Region, profile and pager come back.
+    They include Region and profile, because several accounts and Regions can have the
+    stack's name; the profile is None if the stack was found without one. The command to
+    unset them restores the shell's own Region, profile and pager.
     """
     every = (*NEEDED_OUTPUTS, *LATER_OUTPUTS)
     names = [name for name in every if name in stack.outputs]
@@ -49,6 +49,6 @@ def shell_lines(
 
 
 def exports(variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield the commands that give a shell some variables."""
+    """Yield the commands that export variables."""
     for name, value in variables.items():
         yield f"export {name}={shlex.quote(value)}"

@@ -1,1 +1,1 @@
-"""The `verify` command: sends messages, and judges the outcome."""
+"""The `verify` command: sends messages, and checks the outcome."""

@@ -1,4 +1,4 @@
-"""Sends a sample through a stack and judges the outcome, as its command asks."""
+"""The work of the verify command: sends a sample, and checks the outcome."""
 
 import math
 import time
@@ -29,7 +29,7 @@ from ticketctl.verify.sample import Messages, sample_messages
 from ticketctl.watch.watching import temporary_queue
 
 _PROJECT_START: Final = "VERIFY-"
-"""Of the projects that subscribers can leave out."""
+"""The prefix of projects that subscribers can filter out."""
 
 _BODY_WIDTH: Final = 60
 
@@ -37,7 +37,7 @@ _BODY_WIDTH: Final = 60
 def verify(
     stack: Stack, count: int, patience: int, *, yes: bool, as_json: bool
 ) -> Status:
-    """Number a count of tickets in a new project, and print the verdict."""
+    """Number a count of tickets in a new project, and print the outcome."""
     started = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     project = f"{_PROJECT_START}{started}-{token_hex(2)}"
     messages = sample_messages(count, [project])
@@ -48,20 +48,20 @@ def verify(
         f"to every subscriber, and kept for ever, as project {project}. Go on?",
         yes=yes,
     )
-    run, verdict = _verified(stack, project, count, messages, patience)
+    run, outcome = _verified(stack, project, count, messages, patience)
     if as_json:
-        print_json({"project_id": project, **run_json(run, verdict)})
+        print_json({"project_id": project, **run_json(run, outcome)})
     else:
         print_times(run)
-        print_run(run, verdict, is_sample=True)
+        print_run(run, outcome, is_sample=True)
         print_note(f"the tickets and key records of {project} stay in the tables")
-    return Status.OK if verdict.is_clean else Status.PROBLEM
+    return Status.OK if outcome.is_clean else Status.PROBLEM
 
 
 def _verified(
     stack: Stack, project: str, count: int, messages: Messages, patience: int
 ) -> tuple[Run, Outcome]:
-    """Send one message until it is announced, then the others; follow them."""
+    """Send one message until it is announced, then the others; check the outcome."""
     first, *others = messages.first
     strays = (
         f"dead letters of {project} may come to the dead-letter "
@@ -74,27 +74,27 @@ def _verified(
         if run.probe(first, patience):
             tickets = counted(count, "ticket")
             print_note(f"sending {tickets} of {project}, and requests to refuse")
-            verdict = run.follow(replace(messages, first=others), patience)
+            outcome = run.follow(replace(messages, first=others), patience)
         else:
-            verdict = run.verdict()
-    return run, verdict
+            outcome = run.outcome()
+    return run, outcome
 
 
-def print_run(run: Run, verdict: Outcome, *, is_sample: bool) -> None:
-    """Print bad messages, projects, the checks, and the verdict.
+def print_run(run: Run, outcome: Outcome, *, is_sample: bool) -> None:
+    """Print bad messages, projects, the checks, and the outcome.
 
-    The bad ones of a sample were meant to be, unless something is wrong.
+    A sample has bad messages on purpose; a clean one prints only their counts.
     """
-    observed, is_clean = verdict.observed, verdict.is_clean
+    observed, is_clean = outcome.observed, outcome.is_clean
     bad = run.dead_letters.keys() | observed.announcements.refusals.keys()
     if bad:
-        _print_bad(run, verdict, is_meant=is_sample and is_clean)
+        _print_bad(run, outcome, is_meant=is_sample and is_clean)
     print_projects([project.audit for project in observed.projects])
-    for problem in (*verdict.missing, *verdict.wrong):
+    for problem in (*outcome.missing, *outcome.wrong):
         print_line(sanitized(problem), "red")
     if is_clean:
-        what = "numbers 1 to n, one a key, announced as stored; bad messages answered"
-        print_line(f"checked: {what}", "dim")
+        checks = "numbers 1 to n, one a key, announced as stored; bad messages answered"
+        print_line(f"checked: {checks}", "dim")
     announced = observed.announcements.numbers.keys()
     numbered = [message for message in run.sent if message.key in announced]
     print_line(
@@ -108,19 +108,19 @@ def print_run(run: Run, verdict: Outcome, *, is_sample: bool) -> None:
 
 
 def print_times(run: Run) -> None:
-    """Print how long the numbers took; an emulator's times say nothing of AWS."""
+    """Print the times of the numbers; an emulator's do not apply to AWS."""
     if times := _times(run):
         shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items())
         console().print(f"from sent to announced: {shown}")
 
 
-def run_json(run: Run, verdict: Outcome) -> dict[str, Any]:
+def run_json(run: Run, outcome: Outcome) -> dict[str, Any]:
     """Return the result for scripts."""
-    observed = verdict.observed
+    observed = outcome.observed
     return {
-        "clean": verdict.is_clean,
-        "missing": [*verdict.missing],
-        "wrong": [*verdict.wrong],
+        "clean": outcome.is_clean,
+        "missing": [*outcome.missing],
+        "wrong": [*outcome.wrong],
         "sent": len(run.sent),
         "announced": len(observed.announcements.ticket_keys),
         "announced_again": run.replays,
@@ -158,9 +158,9 @@ def _times(run: Run) -> dict[str, float]:
     }
 
 
-def _print_bad(run: Run, verdict: Outcome, *, is_meant: bool) -> None:
-    """Print why each bad message got no number; if that was meant, a row is enough."""
-    letters, refusals = run.dead_letters, verdict.observed.announcements.refusals
+def _print_bad(run: Run, outcome: Outcome, *, is_meant: bool) -> None:
+    """Print the reason of each bad message, or only a summary if they were meant."""
+    letters, refusals = run.dead_letters, outcome.observed.announcements.refusals
     print_line(
         f"bad messages{', sent on purpose' * is_meant}: {len(refusals)} refused, "
         f"{counted(len(letters), 'dead letter')}, "
@@ -171,15 +171,15 @@ def _print_bad(run: Run, verdict: Outcome, *, is_meant: bool) -> None:
         reason = ", ".join(
             f"{refusal.error_type}: {refusal.field}" for refusal in refused
         )
-        outcome = "refused"
+        kind = "refused"
         if letter := letters.get(message.message_id):
-            outcome = "both" if reason else "dead letter"
+            kind = "both" if reason else "dead letter"
             reason = letter.attributes.get(ERROR_MESSAGE, RECEIVED_TOO_OFTEN)
             if not is_meant:
                 reason = f"{letter.attributes.get(ERROR_TYPE, 'no reason')}: {reason}"
         if reason:
             style = "yellow" if is_meant else "bold red"
-            line = Text.assemble((f"{outcome:<11}", style), f"  {sanitized(reason)}")
+            line = Text.assemble((f"{kind:<11}", style), f"  {sanitized(reason)}")
             print_line(line)
             if not is_meant:
                 print_line(f"{'':<12} {sanitized(message.body, _BODY_WIDTH)}", "dim")

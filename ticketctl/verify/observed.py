@@ -1,4 +1,4 @@
-"""Holds the sent messages, and their outcomes in tables, announcements and queue."""
+"""The sent messages, and their outcomes in tables, announcements and queue."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ class Sent:
     message_id: str
     body: str
     is_repeat: bool = False
-    """Whether an equal request had its number before this one was sent."""
+    """Whether an equal request already had its number at the time of sending."""
 
     @cached_property
     def request(self) -> CreateTicket | PoisonMessageError:
@@ -38,7 +38,7 @@ class Sent:
 
     @cached_property
     def key(self) -> RequestKey | None:
-        """The key that a refusal can name."""
+        """The key of a possible refusal."""
         return CreateTicket.key_of(self.body)
 
 
@@ -49,20 +49,20 @@ class Announcements:
     numbers: dict[RequestKey, list[Mapping[str, Any]]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    """Each event once: equal ones are one."""
+    """The distinct events of numbers, by request."""
     replayed: set[RequestKey] = field(default_factory=set)
     refusals: dict[str, set[RefusedRequest]] = field(
         default_factory=lambda: defaultdict(set)
     )
-    """By the id of the message that was sent."""
+    """The refusals by the id of the sent message."""
 
     @property
     def ticket_keys(self) -> set[str]:
-        """The tickets of all numbers."""
+        """The keys of all announced tickets."""
         return set().union(*map(ticket_keys, self.numbers.values()))
 
     def add(self, announcement: Announcement) -> None:
-        """Add a number or a refusal; another fact, or a malformed one, is ignored."""
+        """Add a number or a refusal; ignore other and malformed events."""
         if announcement.type == ASSIGNED:
             if announcement.replayed:
                 self.replayed.add(announcement.key)
@@ -77,7 +77,7 @@ class Announcements:
 
 
 def ticket_keys(events: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the tickets that announcements of numbers name."""
+    """Return the ticket keys of announcements."""
     return {str(event["id"]) for event in events}
 
 
@@ -86,13 +86,13 @@ class Project:
     """A project in the tables."""
 
     audit: ProjectAudit
-    """Of its numbers, and of its tickets and their keys."""
+    """The audit of its numbers, tickets and keys."""
     tickets: Mapping[int, Mapping[str, Any]]
-    """Every attribute, by number."""
+    """All attributes of the tickets, by number."""
 
     @classmethod
     def read(cls, stack: StackAccess, audit: ProjectAudit) -> "Project":
-        """Read the tickets of a project that was audited; it may rightly have none."""
+        """Read the tickets of an audited project, which may have none."""
         tickets = tickets_above(stack, audit.project_id, 0)
         findings = (
             finding
@@ -112,4 +112,4 @@ class Observed:
     dead_letters: Sequence[Received]
     projects: Sequence[Project]
     given_up: Collection[str] = ()
-    """The ids of dead letters whose refusals the worker need not announce any more."""
+    """The ids of dead letters whose refusals need no announcement any more."""

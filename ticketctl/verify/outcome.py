@@ -22,40 +22,40 @@ _FULL: Final = SequenceFullError.__name__
 _ANNOUNCED: Final = sorted(
     AssignedTicket.model_fields.keys() - {"ticket_key", "display"}
 )
-"""The fields of an announcement that the ticket has too."""
+"""The common fields of an announcement and its ticket."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether the promise was kept."""
+    """The result of a check of the promises."""
 
     observed: Observed
     missing: tuple[str, ...]
-    """Numbers, announcements, refusals and dead letters that may still come."""
+    """The numbers, announcements, refusals and dead letters that may still come."""
     wrong: tuple[str, ...]
-    """Errors that no waiting fixes."""
+    """The permanent errors."""
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing at all is wrong."""
+        """Whether nothing is missing or wrong."""
         return not (self.missing or self.wrong)
 
 
 def check_outcomes(observed: Observed) -> Outcome:
     """Compare the outcomes with the promises."""
-    judging = _Judging(observed)
-    missing = (*judging.missing_outcomes(), *judging.missing_announcements())
+    check = _Check(observed)
+    missing = (*check.missing_outcomes(), *check.missing_announcements())
     wrong = (
-        *judging.wrong_dead_letters(),
-        *judging.wrong_refusals(),
-        *judging.wrong_announcements(),
-        *judging.wrong_tickets(),
+        *check.wrong_dead_letters(),
+        *check.wrong_refusals(),
+        *check.wrong_announcements(),
+        *check.wrong_tickets(),
     )
     return Outcome(observed, missing, wrong)
 
 
-class _Judging:
-    """The outcomes, by what they are about."""
+class _Check:
+    """The observed outcomes, indexed for the checks."""
 
     def __init__(self, observed: Observed) -> None:
         self.observed = observed
@@ -84,7 +84,7 @@ class _Judging:
                 yield f"{missing}: {_shown(message)}"
 
     def _missing(self, message: Sent) -> str:
-        """Return what may still come of a message; "" if it has its whole outcome."""
+        """Return the missing part of a message's outcome; "" if it is complete."""
         request, source = message.request, message.message_id
         refusals = self.refusals.get(source, ())
         if letters := self.letters.get(source):
@@ -124,7 +124,7 @@ class _Judging:
                 yield from self._differences(event)
 
     def _differences(self, event: Mapping[str, Any]) -> Iterator[str]:
-        """Name the fields in which an announcement is not the ticket that it names."""
+        """Yield the differences of an announcement from its ticket."""
         if ticket := self.stored.get(event["id"]):
             for name in _ANNOUNCED:
                 if event["data"].get(name) != ticket.get(name):
@@ -166,7 +166,7 @@ class _Judging:
                     yield f"refused with {error_type} for {expected}: {shown}"
 
     def _wrong_at_cap(self, message: Sent) -> Iterator[str]:
-        """Say why the message could have a number below its cap, or has one."""
+        """Yield the errors of a refusal at a cap."""
         request, shown = message.request, _shown(message)
         if isinstance(request, PoisonMessageError):
             yield f"refused at a cap, and poison: {shown}"
@@ -180,13 +180,13 @@ class _Judging:
         request = message.request
         if isinstance(request, PoisonMessageError):
             return type(request).__name__
-        # The queue decides which request of a key comes first, and gets the number.
+        # The queue's order decides which request of a key gets the number.
         if len(self.fingerprints[request.key]) > 1 and not self._is_stored(request):
             return IdempotencyMismatchError.__name__
         return "a number"
 
     def _is_stored(self, request: CreateTicket) -> bool:
-        """Tell whether the ticket under its key holds all that a request asks for."""
+        """Tell whether the ticket of its key has all fields of a request."""
         number = self.numbers.get(request.key, 0)
         ticket = self.stored.get(ticket_key(request.project_id, number), {})
         asked = request.content() | {"priority": request.priority}

@@ -1,4 +1,4 @@
-"""Sends messages through a stack and follows them to the end."""
+"""Sends messages through a stack, and waits for their outcomes."""
 
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -19,29 +19,29 @@ from ticketctl.verify.outcome import Outcome, check_outcomes
 from ticketctl.verify.sample import Messages
 
 _LOOK_SECONDS: Final = 10
-"""The longest look at the dead-letter queue."""
+"""The longest receive from the dead-letter queue."""
 
 _PROBE_SECONDS: Final = 5
-"""Between two sendings of the request that a new subscription must deliver."""
+"""The interval of repeats of the request that a new subscription must deliver."""
 
 
 @dataclass
 class Run:
-    """A run: the messages sent, and their outcomes so far."""
+    """The sent messages, and their outcomes so far."""
 
     stack: StackAccess
     queue_url: str
-    """A queue that subscribes to the topic."""
+    """The queue that is subscribed to the topic."""
     on_message: Callable[[Received], None] = lambda _: None
-    """Called with each message of the topic, for other requests too."""
+    """Called with each message of the topic, also for other requests."""
     clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     sent: list[Sent] = field(default_factory=list)
     dead_letters: dict[str, Received] = field(default_factory=dict)
-    """By the id of the message that was sent."""
+    """The dead letters by the id of the sent message."""
     announcements: Announcements = field(default_factory=Announcements)
-    """Of the projects of these messages."""
+    """The announcements of these messages' projects."""
     seconds: list[float] = field(default_factory=list)
-    """From sending to the announcement, of each number that was given first."""
+    """The time from sending to announcement of each new number."""
     replays: int = 0
     _sent_at: dict[RequestKey, float] = field(default_factory=dict)
     _projects: set[str] = field(default_factory=set)
@@ -49,9 +49,9 @@ class Run:
     def probe(self, body: str, patience: float) -> bool:
         """Repeat a request until the subscription delivers; return whether it does.
 
-        "There might be a small time period immediately after subscribing" in which it
-        delivers nothing: AWS SDK for Java, `Topics.subscribeQueue`. A repeat is a
-        replay, and takes no second number.
+        "There might be a small time period immediately after subscribing" without
+        deliveries: AWS SDK for Java, `Topics.subscribeQueue`. A repeat is a replay, and
+        takes no second number.
         """
         end = self.clock() + patience
         while (now := self.clock()) < end:
@@ -62,10 +62,10 @@ class Run:
                     return True
         return False
 
-    def verdict(self) -> Outcome:
-        """Judge the outcomes so far, with the tables of this moment."""
+    def outcome(self) -> Outcome:
+        """Check the outcomes so far, with the current tables."""
         projects: list[Project] = []
-        if self._projects:  # Without one, the plan would be of all.
+        if self._projects:  # An empty plan would mean all projects.
             plan = AuditPlan(tuple(self._projects))
             report = audit_tables(TableReader.of(self.stack), plan)
             projects = [Project.read(self.stack, audit) for audit in report.projects]
@@ -75,16 +75,16 @@ class Run:
         )
 
     def follow(self, messages: Messages, patience: float) -> Outcome:
-        """Send the messages; judge when all has come, or nothing new in that time."""
+        """Send the messages; return the outcome when it is complete, or time is up."""
         self._send(messages.first)
-        verdict = self._wait(patience)
-        if messages.later and not verdict.missing:
+        outcome = self._wait(patience)
+        if messages.later and not outcome.missing:
             self._send(messages.later, is_repeat=True)
-            verdict = self._wait(patience)
-        return verdict
+            outcome = self._wait(patience)
+        return outcome
 
     def listen(self, wait_seconds: int) -> bool:
-        """Receive announcements; return whether any is of these messages."""
+        """Receive announcements; return whether one belongs to these messages."""
         news = False
         for message in take(self.stack, self.queue_url, wait_seconds):
             self.on_message(message)
@@ -106,12 +106,12 @@ class Run:
     def _wait(self, patience: float) -> Outcome:
         wait = Patience(patience, self.clock, RetryPolicy())
         while True:
-            if self.listen(1) | self._take_dead_letters():  # A second long.
+            if self.listen(1) | self._take_dead_letters():  # It takes a second.
                 wait.renew()
                 continue
-            verdict = self.verdict()
-            if not verdict.missing or wait.is_over:
-                return verdict
+            outcome = self.outcome()
+            if not outcome.missing or wait.is_over:
+                return outcome
 
     def _take_dead_letters(self) -> bool:
         url = self.stack.outputs["DeadLetterQueueUrl"]
@@ -121,7 +121,7 @@ class Run:
         return bool(dead_letters)
 
     def _note(self, announcement: Announcement) -> bool:
-        """Keep an announcement of these messages' projects; return whether it is."""
+        """Record an announcement if it belongs to these messages' projects."""
         key = announcement.key
         if key.project_id not in self._projects:
             return False
@@ -136,10 +136,10 @@ class Run:
 
 
 def take_own(sqs: Any, queue_url: str, sent: Collection[str]) -> dict[str, Received]:
-    """Delete the dead letters of sent messages; return them by the ids of those.
+    """Receive and delete the dead letters of sent messages; return them by id.
 
-    Other dead letters are visible again at the end. One that this look misses is for
-    the next one.
+    Other dead letters are visible again at the end. A missed dead letter is received by
+    the next call.
     """
     receiver = Receiver(sqs, queue_url)
     parked: dict[str, Received] = {}

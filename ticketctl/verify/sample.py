@@ -1,4 +1,4 @@
-"""Sample messages: good ones, repeats, a reused key, a full sequence, and poison."""
+"""Sample messages: valid ones, repeats, a reused key, a reached cap, and poison."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ _TITLES: Final = (
     "Explain idempotency keys 🔑",
 )
 _PRIORITIES: Final[tuple[Priority, ...]] = ("low", "medium", "high", "urgent")
-"""Those of version 1: the deployed worker can be older than this command."""
+"""The priorities of version 1: the deployed worker can be older than this command."""
 _PROJECTS: Final = ("WEB", "API", "OPS", "DOCS")
-_FEW: Final = _PROJECTS[:2]  # What `run` says of 4 tickets fits a terminal's 24 rows.
+_FEW: Final = _PROJECTS[:2]  # The output of `run` fits a terminal's 24 rows.
 _REPEATS: Final = 2
 
 
@@ -43,10 +43,10 @@ class Messages:
 
     first: Sequence[str]
     later: Sequence[str] = ()
-    """Sent once the first have their numbers: repeats, a reused key, a reached cap."""
+    """Sent after the first got their numbers: repeats, a reused key, a reached cap."""
 
     def refusals(self, limits: Limits) -> Iterator[PoisonMessageError]:
-        """Yield why a stack's limits refuse the valid requests among them."""
+        """Yield the refusals of valid requests by a stack's limits."""
         for body in (*self.first, *self.later):
             try:
                 request = CreateTicket.parse(body)
@@ -57,7 +57,7 @@ class Messages:
 
 
 def sample_messages(number: int = 4, projects: Sequence[str] = _FEW) -> Messages:
-    """Return tickets, the projects taking turns, and those to refuse or repeat."""
+    """Return requests of alternating projects, with repeats and requests to refuse."""
     tickets = [*islice(_tickets(projects), number)]
     reused = tickets[-1] | {"title": "Something else altogether"}
     late = _ticket(projects[0], number, "One seat too many")
@@ -68,7 +68,7 @@ def sample_messages(number: int = 4, projects: Sequence[str] = _FEW) -> Messages
 
 
 def many_messages(number: int, poison: int = 0) -> Iterator[str]:
-    """Yield a number of message bodies, the poison evenly among the good ones."""
+    """Yield message bodies, with the poison evenly distributed."""
     good, bad = _tickets(_PROJECTS), _mistakes()
     positions = {(serial + 1) * number // (poison + 1) for serial in range(poison)}
     for position in range(number):
@@ -79,7 +79,7 @@ def read_messages(path: Path) -> list[str]:
     """Return the messages of a file, valid or not.
 
     Raises:
-        InputError: It cannot be read, holds nothing, or a line is no JSON object.
+        InputError: The file cannot be read, is empty, or a line is no JSON object.
     """
     with open_lines(str(path), f"{PROGRAM} run") as read:
         lines = [*read]
@@ -109,11 +109,11 @@ def _ticket(project_id: str, serial: int, title: str) -> Fields:
 
 
 def _mistakes() -> Iterator[Fields]:
-    """Yield requests with a mistake; each can be fixed by hand."""
+    """Yield invalid requests, each with one mistake."""
     for serial in count(1):
         fields = _ticket("WEB", serial, "Buttons overlap on small screens")
         yield fields | {"idempotency_key": f"web-a-{serial}", "priority": "whenever"}
-        # The key is that of the first good ticket.
+        # The key of the first valid ticket.
         yield fields | {"idempotency_key": "web-form-0001"}
         yield fields | {"idempotency_key": f"web-b-{serial}", "title": ""}
 

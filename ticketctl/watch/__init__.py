@@ -1,1 +1,1 @@
-"""The `watch` command: shows announcements, and leaves nothing behind."""
+"""The `watch` command: shows announcements, and removes its queue at the end."""

@@ -1,4 +1,4 @@
-"""Shows announcements as they arrive on a queue that goes with its subscription."""
+"""Shows announcements as they arrive on a temporary queue."""
 
 import math
 import re
@@ -38,10 +38,10 @@ class Screen:
     """Prints the messages of some projects."""
 
     projects: Collection[str] = ()
-    """All projects if empty."""
+    """The projects; empty for all."""
     as_json: bool = False
     left: float = math.inf
-    """The number of lines that are left."""
+    """The remaining number of lines."""
 
     def show(self, messages: Iterable[Received]) -> None:
         """Print messages, up to the number of lines."""
@@ -74,17 +74,17 @@ def watch(
     """Show announcements of these projects, or all, until Ctrl-C or a limit."""
     screen = Screen(checked_projects(projects), as_json, count or math.inf)
     stack = find_stack()
-    # Ctrl-C is the way to end a watch that waits for no number of messages.
+    # Ctrl-C is the normal end of a watch without a count.
     with suppress(KeyboardInterrupt):
         watch_topic(stack, screen, seconds or math.inf)
     return Status.PROBLEM if count and screen.left else Status.OK
 
 
 def watch_topic(stack: StackAccess, screen: Screen, seconds: float = math.inf) -> None:
-    """Show announcements, up to the number of lines; the first may be missed.
+    """Show announcements, up to the number of lines; the first may be missing.
 
     Raises:
-        CloudError: The temporary queue is gone.
+        CloudError: The temporary queue was deleted.
     """
     with temporary_queue(stack) as queue_url:
         print_note(
@@ -117,10 +117,10 @@ _USABLE_AFTER_SECONDS: Final = 1  # CreateQueue: "wait at least one second".
 def temporary_queue(stack: StackAccess) -> Iterator[str]:
     """Subscribe a temporary queue and yield its URL.
 
-    Its name has the time of its creation. If the watch is killed or cut off, a later
-    watch removes the queue and its subscription once they are a day old.
+    Its name has the time of its creation. If the watch is killed, a later watch removes
+    the queue and its subscription when they are a day old.
     """
-    # Before there is a subscription, for there may be no right to remove one.
+    # Before the subscription, because the right to remove one may be missing.
     try:
         _unsubscribe(stack, f"{stack.outputs['AssignmentsTopicArn']}:{uuid4()}")
     except ClientError as error:
@@ -150,10 +150,10 @@ def _remove_at_end(
     failure: BaseException | None,
     __: TracebackType | None,
 ) -> None:
-    """Remove a thing, or say how a person does.
+    """Remove a resource, or print the command for a person.
 
-    The first failure is the one to know of: it may be why nothing can be removed, such
-    as a credential that has expired.
+    The first failure is raised: it may be the cause of the others, such as an expired
+    credential.
     """
     try:
         remove()
@@ -164,12 +164,12 @@ def _remove_at_end(
 
 
 def name_start(stack: StackAccess) -> str:
-    """Return the common start of the names of the stack's temporary queues."""
+    """Return the prefix of the names of the stack's temporary queues."""
     return f"{stack.name[: _MAX_NAME - _LONGEST_END]}-watch-"
 
 
 def remove_leftovers(stack: StackAccess, now: float) -> None:
-    """Remove the stack's temporary queues and subscriptions that are over a day old.
+    """Remove the stack's temporary queues and subscriptions older than a day.
 
     A failure does not end the watch.
     """
@@ -204,6 +204,6 @@ def _delete_queue(stack: StackAccess, queue_url: str) -> None:
 
 
 def _remove(operation: Callable[..., object], **thing: str) -> None:
-    """Remove a thing, unless another watch has removed it."""
+    """Remove a resource, unless another watch has removed it."""
     with Suppressed(aws_codes.NOT_THERE):
         operation(**thing)

@@ -498,7 +498,7 @@ def verdict(number: int, around: Neighbours, *, is_seeded: bool) -> str:
     """Judge a ticket of another system at a number."""
     request = create_ticket("A", f"old-{number}")
     ticket = ExternalTicket(1, number, request, ASSIGNED_AT, is_dated=True)
-    return Judge(CALLER).verdict(ticket, around, None, is_seeded=is_seeded)
+    return Judge(CALLER).result(ticket, around, None, is_seeded=is_seeded)
 
 
 class TestExternalNumbers:

@@ -1,4 +1,4 @@
-"""The verdict of `verify` on the outcome of its messages."""
+"""The outcome that `verify` finds for its messages."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -282,15 +282,15 @@ class TestVerdict:
     """Clean only if every part of the promise holds."""
 
     @pytest.mark.parametrize("observed", cases(CLEAN))
-    def test_verdict_is_clean_when_everything_came_as_promised(
+    def test_outcome_is_clean_when_everything_came_as_promised(
         self, observed: Callable[[], Observed]
     ) -> None:
-        verdict = check_outcomes(observed())
+        outcome = check_outcomes(observed())
 
-        assert (verdict.missing, verdict.wrong) == ((), ())
-        assert verdict.is_clean
+        assert (outcome.missing, outcome.wrong) == ((), ())
+        assert outcome.is_clean
 
-    def test_verdict_shows_the_start_of_a_body_as_a_line_that_is_safe(self) -> None:
+    def test_outcome_shows_the_start_of_a_body_as_a_line_that_is_safe(self) -> None:
         body = f"\x1b[2J\n{'x' * 100}"
 
         [problem] = check_outcomes(
@@ -301,23 +301,23 @@ class TestVerdict:
         assert problem == f"poison, and no dead letter: {shown}"
 
     @pytest.mark.parametrize(("flawed", "said"), cases(MISSING))
-    def test_verdict_names_what_is_missing(self, flawed: Observed, said: str) -> None:
-        verdict = check_outcomes(flawed)
+    def test_outcome_names_what_is_missing(self, flawed: Observed, said: str) -> None:
+        outcome = check_outcomes(flawed)
 
-        assert any(problem.startswith(said) for problem in verdict.missing)
-        assert not verdict.is_clean
+        assert any(problem.startswith(said) for problem in outcome.missing)
+        assert not outcome.is_clean
 
     @pytest.mark.parametrize(("flawed", "said"), cases(WRONG))
-    def test_verdict_names_what_is_wrong(self, flawed: Observed, said: str) -> None:
-        verdict = check_outcomes(flawed)
+    def test_outcome_names_what_is_wrong(self, flawed: Observed, said: str) -> None:
+        outcome = check_outcomes(flawed)
 
-        assert any(problem.startswith(said) for problem in verdict.wrong)
-        assert not verdict.is_clean
+        assert any(problem.startswith(said) for problem in outcome.wrong)
+        assert not outcome.is_clean
 
     @pytest.mark.parametrize(
         "name", ["title", "priority", "number", "assigned_at", "chain"]
     )
-    def test_verdict_names_the_field_that_is_not_announced_as_stored(
+    def test_outcome_names_the_field_that_is_not_announced_as_stored(
         self, name: str
     ) -> None:
         second = numbered(SECOND, 2)
@@ -327,7 +327,7 @@ class TestVerdict:
 
         assert problem == f"A-2: announced with another {name} than is stored"
 
-    def test_verdict_waits_for_a_refusal_when_sqs_moved_another_copy(self) -> None:
+    def test_outcome_waits_for_a_refusal_when_sqs_moved_another_copy(self) -> None:
         """Each of the two may be late."""
         moved = [*DEAD, dead_letter("5", OTHER, "")]
         observed = replace(without(REUSE_REFUSED), dead_letters=moved)
@@ -336,10 +336,10 @@ class TestVerdict:
 
         assert missing.startswith("dead letter, and its refusal not announced: ")
 
-    def test_verdict_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
+    def test_outcome_waits_for_no_refusal_when_sqs_moved_the_dead_letter(self) -> None:
         assert not check_outcomes(with_dead("1", json.dumps(FIRST), "")).missing
 
-    def test_verdict_shows_why_each_message_was_refused(
+    def test_outcome_shows_why_each_message_was_refused(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         moved = with_dead("1", json.dumps(FIRST), "")
@@ -369,7 +369,7 @@ def test_tables_are_not_read_when_no_message_names_a_project() -> None:
     """An audit without a project would be one of everything."""
     run = Run(canned_stack({}), "url", sent=[Sent("1", BROKEN)])
 
-    assert run.verdict().observed.projects == []
+    assert run.outcome().observed.projects == []
 
 
 def test_own_dead_letters_are_taken_and_the_others_visible_again() -> None:
