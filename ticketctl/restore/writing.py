@@ -14,12 +14,12 @@ from ticket_numbering.contract.dynamodb_items import (
     NUMBER,
     RECORD_ID,
     STATUS,
-    key_id,
+    record_id,
     ticket_id,
 )
 from ticket_numbering.contract.messages import RequestKey
 from ticketctl.aws.aws_errors import error_code
-from ticketctl.aws.items import key_record, put_or_check, serialized
+from ticketctl.aws.items import key_record, put_or_check
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.stack import StackAccess
 from ticketctl.aws.table_reader import TableReader
@@ -208,9 +208,7 @@ class Writer:
     def _witness(self, project_id: str, number: int) -> Action:
         """Return the check of the next number's hash."""
         slot = self.database.slot(project_id, number + 1)
-        chain = slot.nearest.chain
-        if slot.there and slot.there.chain:
-            chain = slot.there.chain
+        chain = (slot.there and slot.there.chain) or slot.nearest.chain
         names, before = ("project_id", CHAIN), {"project_id": project_id, CHAIN: chain}
         table = self.stack.outputs["TicketsTableName"]
         return put_or_check(
@@ -220,10 +218,8 @@ class Writer:
     def _of_key(self, key: RequestKey, step: Step) -> Action:
         record = self.database.records.of_key(key)
         before = record.fields if isinstance(record, KeyRecord) else {}
-        table, place = self.stack.outputs["IdempotencyKeysTableName"], key_id(key)
-        return put_or_check(
-            table, serialized({RECORD_ID: place}), step.record, before, _OF_RECORD
-        )
+        table = self.stack.outputs["IdempotencyKeysTableName"]
+        return put_or_check(table, record_id(key), step.record, before, _OF_RECORD)
 
     def _look_again(self, project_id: str, number: int, step: Step) -> None:
         """Read a number, its neighbours and its key record from the tables again."""
