@@ -9,13 +9,12 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 from operators.model_services import ModelServices
 from operators.restored_monitor import RestoreMonitor
 from operators.restored_stack import RestoredStack
-from operators.seeded_world import CALLER, PROJECT, external
+from operators.seeded_world import CALLER, PROJECT, imported
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import record_of
 from simulation.aws.tables import KEYS, TICKETS, address_of
@@ -40,8 +39,7 @@ from ticketctl.aws.tickets import find_ticket
 from ticketctl.cli.errors import InputError
 from ticketctl.export.command import Export
 from ticketctl.importing.judging import Judge
-from ticketctl.importing.planning import judge_all
-from ticketctl.importing.writing import Import, ends
+from ticketctl.importing.writing import Import
 from ticketctl.ledger.database import AuditDatabase
 from ticketctl.ledger.findings import Finding
 from ticketctl.ledger.item import MARKS
@@ -205,14 +203,8 @@ class RestoredSystem:
     def import_(self, *numbers: int) -> None:
         """Import tickets of another system."""
         target = Import(self.stack, Judge(CALLER, self.retention_days), self.retry)
-        tickets = [external("past", number) for number in numbers]
-        judged = [*judge_all(self.stack, target.judge, tickets)]
-        for project, end in sorted(ends(judged)):
-            target.seed(project, end)
-        for planned in target.judged(
-            [planned.ticket for planned in judged if planned.is_due]
-        ):
-            target.write(planned)
+        for _ in imported(target, "past", numbers):
+            pass
 
     def mark(self, number: int, status: str, reason: str = "so") -> None:
         """Void or erase a ticket."""
@@ -282,23 +274,15 @@ class RestoredSystem:
                 self.seed(int(last))
             case "ticketctl", verb, ticket, "--reason", reason, "--yes":
                 self.mark(int(ticket.rpartition("-")[2]), VERBS[verb], reason)
-            case "aws", *_:
-                given = SimpleNamespace(**_options(words))
+            case "aws", "--region", _, "dynamodb", "put-item", *options:
+                given = dict(zip(options[::2], options[1::2], strict=True))
                 self.services.dynamodb.put_item(
-                    TableName=given.table_name,
-                    Item=json.loads(given.item),
-                    ConditionExpression=given.condition_expression,
+                    TableName=given["--table-name"],
+                    Item=json.loads(given["--item"]),
+                    ConditionExpression=given["--condition-expression"],
                     ExpressionAttributeNames=json.loads(
-                        given.expression_attribute_names
+                        given["--expression-attribute-names"]
                     ),
                 )
             case _:
                 broken(Invariant.OPERATOR_STUCK, f"it printed {command}")
-
-
-def _options(words: list[str]) -> dict[str, str]:
-    names = [word for word in words if word.startswith("--")]
-    return {
-        name.removeprefix("--").replace("-", "_"): words[words.index(name) + 1]
-        for name in names
-    }

@@ -1,7 +1,7 @@
 """Histories in which operators seed, import, void and erase with `ticketctl`'s code."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -31,7 +31,7 @@ from ticketctl.importing.planning import judge_all
 from ticketctl.importing.writing import WRITTEN, Import, ends
 from ticketctl.ledger.item import MARKS
 from ticketctl.sequences.marking import Marking
-from ticketctl.sequences.seeding import Seed
+from ticketctl.sequences.seeding import Seed, Seeded
 
 PROJECT: Final = "P0"  # Every scenario has it.
 CALLER: Final = "arn:aws:sts::123456789012:assumed-role/operators/ann"
@@ -199,23 +199,31 @@ class SeededWorld(World):
 
     def _import(self, name: str, numbers: tuple[int, ...]) -> None:
         target = Import(self.stack, Judge(CALLER), self.retry)
-        tickets = [external(name, number) for number in numbers]
-        judged = [*judge_all(self.stack, target.judge, tickets)]
-        for project, end in sorted(ends(judged)):
-            if seeded := target.seed(project, end):
-                self.monitor.done(seeded)
-        due = [planned.ticket for planned in judged if planned.is_due]
-        for planned in [
-            *(planned for planned in judged if not planned.is_due),
-            *target.judged(due),
-        ]:
-            number, fate = planned.ticket.number, target.write(planned)
+        for number, fate in imported(target, name, numbers, self.monitor.done):
             self.outcomes[fate] += 1
             there = self.monitor.imported[PROJECT]
             if fate in {WRITTEN, ALREADY} and number not in there:
                 broken(
                     Invariant.IMPORT_NOT_THERE, f"{number} was {fate}, and is not there"
                 )
+
+
+def imported(
+    target: Import,
+    name: str,
+    numbers: Sequence[int],
+    see: Callable[[Seeded], object] = lambda _: None,
+) -> Iterator[tuple[int, str]]:
+    """Import tickets of another system; see each seed, yield the fates of numbers."""
+    tickets = [external(name, number) for number in numbers]
+    judged = [*judge_all(target.stack, target.judge, tickets)]
+    for project, end in sorted(ends(judged)):
+        if seeded := target.seed(project, end):
+            see(seeded)
+    due = [planned.ticket for planned in judged if planned.is_due]
+    rest = [planned for planned in judged if not planned.is_due]
+    for planned in [*rest, *target.judged(due)]:
+        yield planned.ticket.number, target.write(planned)
 
 
 def external(name: str, number: int) -> ExternalTicket:
