@@ -204,6 +204,10 @@ PARTS: Final[Mapping[str, str]] = {
     "erased": _members(ErasedTicket),
     "number": _event("ticket-number-assigned"),
     "refusal": _event("ticket-refused"),
+    "ticketattributes": rights.codes(
+        contracts.EVENTS["ticket-number-assigned"].attributes
+    ),
+    "refusalattributes": rights.codes(contracts.EVENTS["ticket-refused"].attributes),
     "delivered": _delivered(),
     "sets": _sets(),
     "roles": generated.table(rights.rows_of_roles()),

@@ -5,7 +5,7 @@ from typing import Final
 FIFO_SUFFIX: Final = ".fifo"
 """SQS and SNS require it in FIFO names and allow it in no other."""
 
-# The attributes that the worker adds to a dead letter; see `docs/on-call.md`.
+# The attributes that the worker adds to a dead letter; see `docs/operations.md`.
 ERROR_TYPE: Final = "ErrorType"
 ERROR_MESSAGE: Final = "ErrorMessage"
 ERROR_REASON: Final = "ErrorReason"

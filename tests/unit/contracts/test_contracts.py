@@ -24,8 +24,12 @@ from tests.support.builders import (
 from tests.support.sample_messages import SAMPLES, VERSION_1
 from tests.support.schema_values import ANYTHING, REQUESTS
 from tests.support.template_loader import source
-from ticket_numbering.adapters.sqs_dead_letters import SQSDeadLetters
+from ticket_numbering.adapters.sqs_dead_letters import (
+    MAX_MESSAGE_ATTRIBUTES,
+    SQSDeadLetters,
+)
 from ticket_numbering.contract import errors
+from ticket_numbering.contract.attributes import REASON_ATTRIBUTES
 from ticket_numbering.contract.events import (
     COPIED,
     CloudEvent,
@@ -232,6 +236,7 @@ def test_dead_letter_of_each_poison_error_has_the_documented_headers() -> None:
     for entry in sqs.entries:
         attributes = entry["MessageAttributes"].items()
         headers = {name: attribute["StringValue"] for name, attribute in attributes}
+        assert headers.keys() == REASON_ATTRIBUTES
         check_headers("PoisonMessage", headers)
     documented = MESSAGES["PoisonMessage"]["headers"]["properties"]["ErrorType"]
     assert {*documented["enum"]} == {kind.__name__ for kind in kinds}
@@ -250,12 +255,21 @@ def test_every_message_of_asyncapi_has_examples_that_fit(name: str) -> None:
             check_headers(name, example["headers"] | {"replayed": "true"})
 
 
+@pytest.mark.parametrize("name", MESSAGES)
+def test_message_has_no_more_headers_than_sqs_takes(name: str) -> None:
+    """SNS discards such an announcement if a queue asks for raw delivery."""
+    documented = MESSAGES[name].get("headers", {"properties": ()})
+
+    assert len(documented["properties"]) <= MAX_MESSAGE_ATTRIBUTES
+
+
 def test_example_of_a_dead_letter_is_refused_for_its_reason() -> None:
     [example] = MESSAGES["PoisonMessage"]["examples"]
 
     with pytest.raises(errors.PoisonMessageError) as refused:
         CreateTicket.parse(example["payload"])
 
+    assert example["headers"].keys() == REASON_ATTRIBUTES
     assert example["headers"]["ErrorType"] == refused.typename
     assert example["headers"]["ErrorMessage"] == str(refused.value)
     assert example["headers"]["ErrorReason"] == refused.value.reason

@@ -18,6 +18,7 @@ from tests.support.markdown_commands import (
 )
 from tests.support.paths import EXAMPLES, ROOT
 from tests.support.template_loader import ids_of, source
+from ticket_numbering.contract.attributes import REASON_ATTRIBUTES
 from ticket_numbering.contract.errors import (
     PoisonMessageError,
     TicketNumberingError,
@@ -82,6 +83,7 @@ NAMES = {
     *ids_of("AWS::CloudWatch::Alarm", GradualDeployment="true"),
     *names_below(TransientError) | names_below(PoisonMessageError),
     *FindingKind,
+    *REASON_ATTRIBUTES,
     *Metric,
     *WORDS["outcome"] | WORDS["message"],
     *COLUMNS,

@@ -17,7 +17,11 @@ from ticket_numbering.adapters.sqs_dead_letters import (
     SQSDeadLetters,
     error_message,
 )
-from ticket_numbering.contract.attributes import text_attribute
+from ticket_numbering.contract.attributes import (
+    ERROR_REASON,
+    REASON_ATTRIBUTES,
+    text_attribute,
+)
 from ticket_numbering.contract.errors import (
     DeadLetterError,
     IdempotencyMismatchError,
@@ -30,9 +34,11 @@ from ticket_numbering.worker.sqs_record import SQSRecord
 
 QUEUE = "dead"
 NOT_JSON = InvalidMessageError("body: not JSON", reason=Reason.NOT_JSON)
-OURS = {"ErrorType", "ErrorMessage", "SourceMessageId", "SentTimestamp"}
-CODE = "ErrorReason"
+CODE = ERROR_REASON
 """Is there if it takes no place of the message's own attributes."""
+OURS = REASON_ATTRIBUTES - {CODE}
+PLACES = MAX_MESSAGE_ATTRIBUTES - len(OURS)
+"""The message's own attributes that a dead letter keeps."""
 
 
 class Queue:
@@ -79,6 +85,7 @@ def reason_attributes(
         "SourceMessageId": record.message_id,
         "SentTimestamp": str(record.sent_at),
     }
+    assert values.keys() == OURS, "give each attribute its value here"
     return {name: text_attribute(value) for name, value in values.items()}
 
 
@@ -127,13 +134,11 @@ class TestEntries:
         assert queue.dead_letters.send([Poison(record, error)], plenty) == {}
         [call] = queue.sqs.requests["send_message_batch"]
         assert call["QueueUrl"] == QUEUE
+        attributes = queue.attributes()
+        reason = reason_attributes(record, error)
+        assert attributes == reason | {CODE: text_attribute("key_reused")}
         assert queue.sqs.entries == [
-            {
-                "Id": "0",
-                "MessageBody": body,
-                "MessageAttributes": reason_attributes(record, error)
-                | {CODE: text_attribute("key_reused")},
-            }
+            {"Id": "0", "MessageBody": body, "MessageAttributes": attributes}
         ]
 
     def test_send_makes_up_neither_a_body_nor_a_time_when_the_record_has_none(
@@ -184,12 +189,9 @@ def test_reason_is_something_that_sqs_accepts(message: str, reason: str) -> None
 class TestOwnAttributes:
     """The message's own attributes travel along while there is room."""
 
-    @pytest.mark.parametrize(
-        ("own", "kept", "code"),
-        [(0, 0, 1), (5, 5, 1), (6, 6, 0), (7, 6, 0), (10, 6, 0)],
-    )
+    @pytest.mark.parametrize("own", [0, PLACES - 1, PLACES, PLACES + 1, 10])
     def test_send_never_has_more_than_ten_attributes(
-        self, queue: Queue, own: int, kept: int, code: int
+        self, queue: Queue, own: int
     ) -> None:
         """Those of a dead letter that comes back give way to the latest reason."""
         old = {name: delivered("old") for name in (*OURS, CODE)}
@@ -199,10 +201,8 @@ class TestOwnAttributes:
         attributes = queue.attributes()
         assert attributes.keys() >= OURS
         assert text_attribute("old") not in attributes.values()
-        assert (CODE in attributes) == code
-        assert (
-            len(attributes) == len(OURS) + kept + code <= MAX_MESSAGE_ATTRIBUTES == 10
-        )
+        assert (CODE in attributes) is (own < PLACES)
+        assert len(attributes) == min(len(REASON_ATTRIBUTES) + own, 10)
 
     def test_send_keeps_type_and_value_of_own_attributes_and_leaves_out_malformed_ones(
         self, queue: Queue
