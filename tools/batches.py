@@ -1,8 +1,8 @@
-"""Numbers batches with the worker that Python finds, in the environment of a function.
+"""Numbers batches with the worker on Python's path, in a function's environment.
 
     python tools/batches.py NAME
 
-`tools.beside` runs it with the code of two releases, so it knows nothing else of ours.
+`tools.beside` runs it with the code of two releases, so it imports nothing else.
 """
 
 import sys
@@ -16,9 +16,9 @@ from ticket_numbering.function.lambda_function import lambda_handler
 BATCHES: Final = 20
 BATCH: Final = 10
 SHARED: Final = 4
-"""The requests of a batch whose keys all workers have."""
+"""The requests of a batch whose keys all workers share."""
 MILLISECONDS: Final = 30_000
-"""Of an invocation."""
+"""The duration of an invocation."""
 
 
 def record(key: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
     python -m tools.beside RELEASE
 
 The release is a tag or a commit. On the local system workers of both number requests,
-some of them of the same keys; then the `ticketctl` of each must find nothing.
+some with the same keys; then the audit of each must have no finding.
 """
 
 import os
@@ -18,24 +18,24 @@ from ticketctl.local.connection_files import variables
 from ticketctl.local.stack import LocalStack, local_stack
 
 WORKERS: Final = 2
-"""Of each release."""
+"""The workers of each release."""
 
 
 def start(code: Path, *words: str | Path, **more: str) -> "subprocess.Popen[str]":
-    """Start Python with the code of a release, and nothing of this shell."""
+    """Start Python with the code of a release, without this shell's variables."""
     is_worker = words[0] != "-m"  # Its metrics are for CloudWatch.
-    found = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{code}:{code / 'src'}"}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{code}:{code / 'src'}"}
     return subprocess.Popen(  # noqa: S603 - the project's own programs.
         [sys.executable, *words],
         cwd=code,
-        env=found | more,
+        env=environment | more,
         stdout=subprocess.DEVNULL if is_worker else None,
         text=True,
     )
 
 
 def problems(stack: LocalStack, *releases: Path) -> list[str]:
-    """Let the releases number together; return what failed."""
+    """Let the releases number together; return the failures."""
     configuration: Any = stack.client("lambda").get_function_configuration(
         FunctionName=stack.function_name
     )

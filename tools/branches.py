@@ -13,7 +13,7 @@ from typing import Any, Final
 
 LIST: Final = Path("lab/untaken-branches.txt")
 NO_TEST: Final = "no test"
-"""Beside a branch that nothing takes: it is wanted, or not needed."""
+"""The entry of a branch that no test takes."""
 HISTORIES: Final = range(1, 601)
 OF_OPERATORS: Final = range(1, 101)
 
@@ -24,7 +24,7 @@ def play_histories() -> None:
     Raises:
         SystemExit: A promise is broken.
     """
-    from operators.play import play  # noqa: PLC0415 - what is imported is traced.
+    from operators.play import play  # noqa: PLC0415 - imports are traced.
     from operators.restored_history import play_restores  # noqa: PLC0415
     from simulation.play import play_all  # noqa: PLC0415
 
@@ -36,7 +36,7 @@ def play_histories() -> None:
 def untaken(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield the branches that a run did not take, by coverage's report of it.
 
-    Those of a function that it did not enter count once.
+    A function that was not entered counts once.
     """
     for file, result in report["files"].items():
         lines = Path(file).read_text(encoding="utf-8").splitlines()
@@ -59,7 +59,7 @@ def listed(text: str) -> dict[str, str]:
 def problems(
     branches: Mapping[str, str], histories: set[str], tests: set[str]
 ) -> Iterator[str]:
-    """Yield what is wrong with the list.
+    """Yield the errors of the list.
 
     Args:
         branches: The listed branches, and the tests that take them.

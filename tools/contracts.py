@@ -27,7 +27,7 @@ from tools import generated
 DIRECTORY: Final = Path(__file__).resolve().parents[1] / "docs"
 ASYNCAPI: Final = "asyncapi.json"
 _ALSO_REFUSED: Final = (
-    "Refused besides what this schema says:\n"
+    "Also refused, beyond this schema:\n"
     f"- a body of more than {MAX_BODY_BYTES} bytes of UTF-8;\n"
     "- a body that starts with a byte-order mark, or repeats a name in an object;\n"
     "- a surrogate that is not half of a pair, in any text."
@@ -80,10 +80,10 @@ EVENTS: Final = {
 
 
 class _Generator(GenerateJsonSchema):
-    """Leaves out noise, and requires the members that every event has."""
+    """Leaves out noise, and requires the members of every event."""
 
     def default_schema(self, schema: Any) -> dict[str, Any]:
-        """Leave out null in events: it is no value there, and means absent."""
+        """Leave out null in events, where it means an absent member."""
         schema_of_default = super().default_schema(schema)
         if (
             self.mode == "serialization"
@@ -93,11 +93,11 @@ class _Generator(GenerateJsonSchema):
         return schema_of_default
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's.
-        """Never: a title made from a field's name says nothing more."""
+        """Return False: a title made from a field's name adds nothing."""
         return False
 
     def field_is_required(self, field: Any, total: Any) -> bool:
-        """Tell whether an event always has the member: unless it may be None."""
+        """Tell whether an event always has the member: if it cannot be None."""
         is_event = self.mode == "serialization"
         may_be_none = field["schema"].get("default", ...) is None
         required = super().field_is_required(field, total)

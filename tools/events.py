@@ -1,7 +1,7 @@
 """Writes the events below `events/` under new message ids and idempotency keys.
 
 The files there are Lambda SQS events as SQS delivers them, for `sam local invoke`, the
-console's test events and the tests; tables that know their requests do not know these.
+console's test events and the tests; tables that have their keys lack the new ones.
 `python -m tools.events [DIRECTORY]` takes `.build/events` by default.
 """
 
@@ -22,14 +22,14 @@ _ID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def fresh_events() -> dict[str, str]:
-    """Return the text of every event, by file name; equal ids stay equal."""
+    """Return the text of every event by file name; equal ids stay equal."""
     ids: defaultdict[str, str] = defaultdict(lambda: str(uuid.uuid4()))
     files = {}
     for path in sorted(DIRECTORY.iterdir()):
         text = path.read_text("utf-8")
         event = json.loads(_ID.sub(lambda known: ids[known.group()], text))
         for record in event["Records"]:
-            # Not for security: SQS confirms the received body by it.
+            # Not for security: SQS uses it as a checksum of the body.
             md5 = hashlib.md5(record["body"].encode(), usedforsecurity=False)
             record["md5OfBody"] = md5.hexdigest()
         files[path.name] = generated.as_json(event)

@@ -1,4 +1,4 @@
-"""Files that a tool writes."""
+"""Writes generated files."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ def as_json(document: Any) -> str:
 
 
 def table(rows: Iterable[Iterable[str]]) -> str:
-    """Return a table of a page, of which the first row has the heads."""
+    """Return rows as a table of a page; the first row has the headings."""
     heads, *others = (
         f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in row)}|" for row in rows
     )
@@ -25,5 +25,5 @@ def write(files: Mapping[str, str], directory: Path) -> None:
     for name, content in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Bytes, for a text file's line ends depend on the system.
+        # Bytes, because line ends of text files depend on the system.
         path.write_bytes(content.encode())

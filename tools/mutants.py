@@ -1,4 +1,4 @@
-"""Counts the mutants that nothing refused, package by package: `make mutants`.
+"""Counts the surviving mutants, package by package: `make mutants`.
 
 `[tool.mutants]` in `pyproject.toml` has the floor of each package.
 """
@@ -10,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-REFUSED = {1, 3, 37, -24, 24, 36, 152}
-"""mutmut's status of what a test, the type checker or the time limit refused.
+KILLED = {1, 3, 37, -24, 24, 36, 152}
+"""mutmut's statuses of mutants killed by a test, the type checker or a timeout.
 
-So 255 is none, of tests that pytest could not run; mutmut takes it for a time limit.
+255 is none of them: pytest could not run the tests. mutmut counts it as a timeout.
 """
 
 
 def problems(mutants: Path, floors: Mapping[str, float]) -> Iterator[str]:
-    """Yield the packages below their floor, and how to see their worst file."""
+    """Yield the packages below their floor, with the survivors of the worst file."""
     packages = defaultdict[str, list[tuple[str, dict[str, int]]]](list)
     for results in sorted(mutants.rglob("*.meta")):
         statuses = json.loads(results.read_bytes())["exit_code_by_key"]
@@ -26,7 +26,7 @@ def problems(mutants: Path, floors: Mapping[str, float]) -> Iterator[str]:
         packages[str(file.parent)].append((str(file), statuses))
     for package, files in packages.items():
         survivors = {
-            file: [name for name, status in statuses.items() if status not in REFUSED]
+            file: [name for name, status in statuses.items() if status not in KILLED]
             for file, statuses in files
         }
         number = sum(len(statuses) for _, statuses in files)
@@ -42,5 +42,5 @@ def problems(mutants: Path, floors: Mapping[str, float]) -> Iterator[str]:
 
 if __name__ == "__main__":
     settings = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
-    found = problems(Path("mutants"), settings["tool"]["mutants"])
-    sys.exit("\n".join(found) or None)
+    failures = problems(Path("mutants"), settings["tool"]["mutants"])
+    sys.exit("\n".join(failures) or None)

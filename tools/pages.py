@@ -1,4 +1,4 @@
-"""Writes the parts of pages, and of the verifier, that have a source.
+"""Writes the generated parts of pages and of the verifier.
 
 A part stands between two markers, `<!-- generated: NAME -->` and `<!-- /generated -->`,
 in Python within comments; an approved transcript between `<!-- transcript: FILE: TITLE
@@ -45,7 +45,7 @@ _TRANSCRIPT: Final = re.compile(
 _FIELDS: Final = CreateTicket.model_fields
 _ALWAYS: Final = ticket_item(contracts.REQUEST, contracts.ASSIGNMENT)
 _OWN: Final = [name for name in _FIELDS if name not in contracts.REQUEST.key._fields]
-"""The fields but for the request's key."""
+"""The fields without the request's key."""
 _OPTIONAL: Final = [name for name in CONTENT_DEFAULTS if name not in _ALWAYS]
 """The fields that a ticket has only if its request has them."""
 _STORED: Final = [name for name in CONTENT_DEFAULTS if name in _ALWAYS]
@@ -57,7 +57,7 @@ _CHARACTERS: Final = {
 
 
 def pages() -> dict[str, str]:
-    """Return the text of every file that can have such a part, by its path."""
+    """Return the text of every file with generated parts, by path."""
     paths = [path for pattern in PAGES for path in ROOT.glob(pattern)]
     pages = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
     return {
@@ -67,7 +67,7 @@ def pages() -> dict[str, str]:
 
 
 def _shown(match: re.Match[str]) -> str:
-    """Return what a terminal shows in an approved transcript, named by its title."""
+    """Return the terminal's output in an approved transcript, found by its title."""
     start, name, title, end = match.groups()
     path = ROOT / f"tests/transcripts/{name}.txt"
     _, rest = f"\n{path.read_text('utf-8')}".split(f"\n# {title}\n")
@@ -96,7 +96,7 @@ def _members(model: type[BaseModel]) -> str:
 
 
 def _sets() -> str:
-    """Return two sets in Python, as its formatter leaves them."""
+    """Return two sets as formatted Python."""
     optional, stored = (
         map('    "{}",'.format, names) for names in (_OPTIONAL, _STORED)
     )
@@ -111,7 +111,7 @@ def _event(name: str) -> str:
 
 
 def _delivered() -> str:
-    """Return the message in which SQS hands a refusal over."""
+    """Return the SQS message of a refusal."""
     refused = contracts.EVENTS["ticket-refused"]
     body, attributes = f"{refused.message[:50]}...", refused.message_attributes
     message = {"ReceiptHandle": "...", "Body": body, "MessageAttributes": attributes}
@@ -149,7 +149,7 @@ def _cures() -> Iterator[Sequence[str]]:
 
 
 def _kinds() -> Iterator[Sequence[str]]:
-    """Yield the kinds of items, and what each says about the numbers around it."""
+    """Yield the kinds of items, and whether each explains missing neighbours."""
     yield "kind", "item", "missing right before it", "missing right behind it"
     for kind in ItemKind:
         cells = explains_below(kind), explains_above(kind)

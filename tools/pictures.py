@@ -23,7 +23,7 @@ FETCHED_FONT: Final = re.compile(r"@font-face \{.*?\}\s*", flags=re.DOTALL)
 
 
 def picture() -> str:
-    """Return what `make run` shows, drawn by rich."""
+    """Return the output of `make run` as rich draws it."""
     said = subprocess.run(
         [sys.executable, "-m", "ticketctl", "run"],
         check=True,
@@ -36,7 +36,7 @@ def picture() -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO())
     console.print(Text.from_ansi(said.rstrip()))
     svg = console.export_svg(title="make run", unique_id="run")
-    # The reader's own fixed-width font will do; a picture fetches nothing.
+    # The reader's own fixed-width font is enough; a picture fetches nothing.
     return FETCHED_FONT.sub("", svg)
 
 

@@ -19,29 +19,29 @@ def reference() -> str:
     """Return the page: each example is a block without a prompt.
 
     Raises:
-        CalledProcessError: Typer failed; its own words are on standard error.
+        CalledProcessError: Typer failed; its error is on standard error.
     """
     command = [sys.executable, "-m", *_TYPER]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    text = subprocess.check_output(command, env=environment, text=True)  # noqa: S603 - our own words.
+    text = subprocess.check_output(command, env=environment, text=True)  # noqa: S603 - own arguments.
     usages = re.sub(r"```console\n\$ (.+)\n```", r"```text\n\1\n```", text.strip())
     examples = re.sub(r"(?m)^\$ (.+)$", r"```sh\n\1\n```", usages)
     return _with_transcripts(_with_links(examples)) + "\n"
 
 
 def _with_links(page: str) -> str:
-    """Link each command of a list to its section, with its first sentence whole."""
+    """Link each command of a list to its section, with its full first sentence."""
     for name, text in re.findall(r"#+ `ticketctl (.+)`\n\n((?:.+\n)+)", page):
         item = f"* `{name.split()[-1]}`: "
         sentence = " ".join(text.split())
         link = f"* [`{name}`](#ticketctl-{name.replace(' ', '-')}): {sentence}"
-        # A subcommand of the same name is listed behind the command.
+        # A subcommand of the same name is listed after the command.
         page = re.sub(f"(?m)^{re.escape(item)}.*", link, page, count=1)
     return page
 
 
 def _with_transcripts(page: str) -> str:
-    """Name below each command's heading the transcript that shows its output."""
+    """Link the transcript of each command below its heading."""
     texts = {path.name: path.read_text("utf-8") for path in TRANSCRIPTS.glob("*.txt")}
 
     def link(heading: re.Match[str]) -> str:

@@ -5,7 +5,7 @@
 
 1. Set the version in `ticketctl/__init__.py` and `template.yaml`, and give it a heading
    with its date in `CHANGELOG.md`, below an empty Unreleased.
-2. Add to `docs/schemas/version-1.json`, by hand, what the release adds to the
+2. Add to `docs/schemas/version-1.json`, by hand, the release's additions to the
    contract, and change nothing else there: the next release is compared with it.
 3. Run `.ci/run`; `make beside RELEASE=` with the tag before, which lets the workers of
    both number together; then `make release TAG=`, which checks that all of these agree.
@@ -45,7 +45,7 @@ CODE_PARAMETERS: Final = {
 
 
 def problems(tag: str = "", root: Path = ROOT) -> Iterator[str]:
-    """Yield the places that name another version than the command line."""
+    """Yield the places with another version than the command line."""
     version = ticketctl.__version__
     metadata = _template(root)["Metadata"]["AWS::ServerlessRepo::Application"]
     if (declared := metadata["SemanticVersion"]) != version:
@@ -99,7 +99,7 @@ def write(wheel: Path, function: Path, directory: Path) -> None:
 
 
 def _translated() -> dict[str, Any]:
-    """Return the template without a transform, and its code's place as parameters."""
+    """Return the template without a transform, with parameters for its code."""
     template = _template()
     worker = template["Resources"]["NumberingWorker"]["Properties"]
     worker["CodeUri"] = {"Bucket": {"Ref": "CodeBucket"}, "Key": {"Ref": "CodeKey"}}

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 FILE: Final = Path(__file__).resolve().parents[1] / "docs" / "rights.toml"
 
 ALL: Final = "all"
-"""The resource of rights that cannot be limited, or need not."""
+"""The resource of rights that are not limited to one."""
 
 _BOTH_TABLES: Final = ("the tickets", "the keys")
 
@@ -24,12 +24,12 @@ class Grant(BaseModel, frozen=True, extra="forbid"):
     note: str = ""
 
     def allows(self, right: str, resource: str | None = None) -> bool:
-        """Tell whether it has the right, on a resource if one is named."""
+        """Tell whether it grants a right, optionally on a resource."""
         is_there = resource is None or bool({resource, ALL} & {*self.on})
         return right in self.allow and is_there
 
     def __str__(self) -> str:
-        """Return it as the page has it."""
+        """Return the grant in the form of the page."""
         on = ["on", _listed(self.on)] if self.on else []
         return " ".join(filter(None, [self.when, codes(self.allow), *on, self.note]))
 
@@ -48,17 +48,17 @@ class Task(BaseModel, frozen=True, extra="forbid"):
     title: str = ""
     commands: tuple[str, ...] = ()
     runbooks: dict[str, str] = {}
-    """By the page and the anchor of their section: their names."""
+    """The names of runbooks, by page and anchor of their section."""
     like: tuple[str, ...] = ()
     rights: tuple[Grant, ...]
     also: str = ""
 
     def allows(self, right: str, resource: str | None = None) -> bool:
-        """Tell whether it has the right itself, on a resource if one is named."""
+        """Tell whether its own grants include a right, optionally on a resource."""
         return any(grant.allows(right, resource) for grant in self.rights)
 
     def row(self) -> tuple[str, str]:
-        """Return its row of the page."""
+        """Return the task's row of the page."""
         names = [
             *([self.title] if self.title else []),
             *map(_command, self.commands),
@@ -99,7 +99,7 @@ def _document() -> dict[str, Any]:
 
 
 def codes(names: Iterable[str]) -> str:
-    """Return names as a page lists them."""
+    """Return names as a list of code in Markdown."""
     return ", ".join(f"`{name}`" for name in names)
 
 

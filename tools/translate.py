@@ -3,7 +3,7 @@
     python -m tools.translate packaged.yaml translated.json [--gradual]
 
 The transform decides on gradual deployments, so the result has them or lacks them,
-for all parameters; it refuses the other value.
+for all parameters; it rejects the other value.
 """
 
 import json
@@ -19,7 +19,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 def translate(template: dict[str, Any], gradual_deployment: str) -> dict[str, Any]:
     """Return the template after the transform, with its decisions fixed."""
-    # The Region decides nothing but the partition; without one the transform fails.
+    # The Region decides only the partition; without one the transform fails.
     session = Session(region_name="eu-west-1")
     translator = Translator(None, Parser(), boto_session=session)
     values = {"GradualDeployment": gradual_deployment}
@@ -31,7 +31,7 @@ def translate(template: dict[str, Any], gradual_deployment: str) -> dict[str, An
 
 
 def as_text(translated: dict[str, Any]) -> str:
-    """Write a template without blanks, since some callers take 51,200 bytes at most."""
+    """Return a template without blanks, because callers may take only 51,200 bytes."""
     # YAML reads an unquoted policy version as a date.
     return json.dumps(translated, default=str, separators=(",", ":")) + "\n"
 

@@ -1,7 +1,7 @@
-"""Builds the zip file that the function runs from: its pinned packages and its code.
+"""Builds the zip file of the function: its pinned packages and its code.
 
 Both have their bytecode beside them, so that no start of a worker compiles them.
-botocore describes every AWS service in files of its own, most of an artifact's size:
+botocore describes every AWS service in separate files, most of an artifact's size:
 those that the worker does not use are removed.
 The same input gives the same bytes.
 The packages are installed once for each version of `src/requirements.txt`,
@@ -22,9 +22,9 @@ SOURCE = ROOT / "src"
 BUILD_DIRECTORY = ROOT / ".build" / "worker"
 EMULATOR_PYTHON = ROOT / ".venv-emulator" / "bin" / "python"
 SERVICES = frozenset({"dynamodb", "sns", "sqs", "sts"})
-"""The services that the worker calls, and the one that can give it credentials."""
+"""The services that the worker calls, and the one for its credentials."""
 
-# The oldest date that a zip file can hold: real ones would change the bytes.
+# The oldest date of a zip file: real dates would change the bytes.
 _FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 _FILE_MODE = 0o644 << 16
 # The zip file travels over loopback only: packing faster beats packing smaller.
@@ -47,9 +47,9 @@ def build_artifact(
     """Build the zip file that the function runs from.
 
     Args:
-        source: What ships: `requirements.txt` and, beside it, the code.
-        build_directory: Where the zip file and the installed packages are kept.
-        python: Interpreter of the version that will run the function.
+        source: The shipped folder: `requirements.txt` and the code.
+        build_directory: The folder of the zip file and the installed packages.
+        python: The interpreter of the function's version.
 
     Raises:
         ToolError: The interpreter is missing, or a requirement could not be
@@ -89,7 +89,7 @@ def _packed_requirements(source: Path, build_directory: Path, python: Path) -> P
 
 
 def trim(artifact: Path) -> None:
-    """Remove the descriptions of other services, commands, and what a build leaves."""
+    """Remove the descriptions of other services, commands, and files of the build."""
     for path in artifact.glob("botocore/data/*"):
         if path.is_dir() and path.name not in SERVICES:
             shutil.rmtree(path)
@@ -111,13 +111,13 @@ def install_packages(requirements: Path, target: Path, python: Path) -> None:
 
 
 def _compile(root: Path, python: Path) -> None:
-    """Compile every module; no path and no time of this machine is in the result."""
+    """Compile every module, without paths and times of this machine."""
     failed = f"{python} could not compile {root}"
     environments.run(python, "-I", *_COMPILE, "-s", root, root, failed=failed)
 
 
 def _pack(archive: Path, root: Path) -> None:
-    """Add every file below a directory, in an order and form that never vary."""
+    """Add every file below a directory, in a fixed order and form."""
     with zipfile.ZipFile(archive, "a") as target:
         for path in sorted(root.rglob("*")):
             if path.is_file():

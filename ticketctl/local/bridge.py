@@ -1,4 +1,4 @@
-"""Lets the function's container reach the emulator, which listens on loopback only.
+"""Lets the function's container reach the emulator, which listens only on loopback.
 
 On Linux a container sees this machine as the gateway of the engine's bridge; a
 listener on that one address passes connections on.
@@ -23,14 +23,14 @@ _CHUNK: Final = 65_536
 
 
 def gateway() -> str | None:
-    """Return the address that containers see this machine as, if there is one."""
+    """Return the address of this machine for containers, if there is one."""
     addresses = psutil.net_if_addrs().get(_BRIDGE, [])
     own_addresses = (own.address for own in addresses if own.family == socket.AF_INET)
     return next(own_addresses, None)
 
 
 def has_bridge() -> bool:
-    """Return whether containers can reach this machine; elsewhere they always do."""
+    """Return whether containers can reach this machine, as always outside Linux."""
     return gateway() is not None or platform.system() != "Linux"
 
 
@@ -39,7 +39,7 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 class _PassOn(socketserver.BaseRequestHandler):
-    """Passes one connection on, to the server's own port on loopback."""
+    """Forwards a connection to the server's port on loopback."""
 
     def handle(self) -> None:
         _, port, *_ = self.request.getsockname()
@@ -60,7 +60,7 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 @contextmanager
 def bridge(port: int) -> Iterator[None]:
-    """Pass connections from containers on to the port, within the block."""
+    """Forward connections of containers to the port, during the block."""
     with ExitStack() as exits:
         if address := gateway():
             server = exits.enter_context(_Server((address, port), _PassOn))

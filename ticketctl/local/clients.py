@@ -1,4 +1,4 @@
-"""Clients of one emulator that can reach nothing else.
+"""Clients of one emulator, which cannot reach AWS.
 
 They ignore the user's profile, credentials, region, endpoints and proxies:
 no configuration of a machine sends a local message to a real account.
@@ -27,13 +27,13 @@ _CONFIG = Config(
     proxies={},
     # Enough for tests that send from many threads.
     max_pool_connections=50,
-    # The emulator is gone or there; a long wait for it only hides that.
+    # A long wait would only hide that the emulator is gone.
     retries={"mode": "standard", "total_max_attempts": 2},
 )
 
 
 OWNER = Credentials("test", "test")
-"""May do everything in the emulator's account."""
+"""The owner, with all rights in the emulator's account."""
 
 
 class Clients:
@@ -41,8 +41,8 @@ class Clients:
 
     Args:
         endpoint_url: The address of the emulator.
-        credentials: Whose; matter only where the emulator controls access.
-        ca_bundle: The certificate to trust, where it speaks TLS.
+        credentials: They matter only if the emulator controls access.
+        ca_bundle: The certificate to trust, if the emulator uses TLS.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Writes the files that lead a shell and `sam local invoke` to the local system.
+"""Writes the files that connect a shell and `sam local invoke` to the local system.
 
 `samconfig.toml` names those of `sam local invoke`.
 """
@@ -25,25 +25,25 @@ from ticketctl.status.variables import exports
 DIRECTORY: Final = ROOT / ".build" / "local"
 SHELL_FILE: Final = DIRECTORY / "env"
 FUNCTION_FILE: Final = DIRECTORY / "written-by-make-up.json"
-"""The function's variables; where it is missing the SAM CLI's error has this name."""
+"""The function's variables; without the file the SAM CLI's error has this name."""
 TEMPLATE_FILE: Final = DIRECTORY / "template.json"
 BUILD: Final = ROOT / ".aws-sam" / "build"
-"""Where the SAM CLI builds the function."""
+"""The folder in which the SAM CLI builds the function."""
 ENDPOINT: Final = "AWS_ENDPOINT_URL"
 
 # Programs read one of them, and the emulator is behind no proxy.
 _NO_PROXY: Final = ("NO_PROXY", "no_proxy")
 
-# How a container names the machine that it runs on.
+# The name of this machine in a container.
 _HOST: Final = "host.docker.internal"
 
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """Let one system at a time have the files, which go with it.
+    """Lock the files for one system at a time; remove them at its end.
 
     Raises:
-        ToolError: Another one has them.
+        ToolError: Another system has the lock.
     """
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     with (DIRECTORY / "lock").open("w") as file:
@@ -59,7 +59,7 @@ def lock() -> Iterator[None]:
 
 
 def variables(stack: LocalStack) -> dict[str, str]:
-    """Return the environment in which every AWS tool finds the local system."""
+    """Return the environment that connects AWS tools to the local system."""
     return {
         ENDPOINT: stack.endpoint_url,
         "AWS_ACCESS_KEY_ID": OWNER.access_key,
@@ -74,7 +74,7 @@ def variables(stack: LocalStack) -> dict[str, str]:
 def write_shell_file(stack: LocalStack) -> None:
     """Write a file to `source`, inside `lock`.
 
-    Variables that lead to a real account are unset.
+    Variables of a real account are unset.
     """
     directory = shlex.quote(str(Path(sys.executable).parent))
     lines = [
@@ -97,7 +97,7 @@ def write_function_file(stack: LocalStack, file: Path = FUNCTION_FILE) -> None:
 
 
 def write_local_template(file: Path = TEMPLATE_FILE) -> None:
-    """Write a copy of the template that has `sam local` run what `sam build` built.
+    """Write a copy of the template, so that `sam local` runs the build of `sam build`.
 
     The SAM CLI passes only declared variables to the function, and the template that
     is deployed must not declare the address of an emulator.
@@ -112,5 +112,5 @@ def write_local_template(file: Path = TEMPLATE_FILE) -> None:
 
 
 def architecture() -> str:
-    """Return this machine's processor as the template's parameter names it."""
+    """Return this machine's processor as a value of the template's parameter."""
     return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"

@@ -1,7 +1,7 @@
-"""Deploys the template, unchanged but for the code's place and metric math.
+"""Deploys the template, except for the code's address and metric math.
 
-`CodeUri` names the uploaded artifact, as it does after `sam package`. The emulator's
-CloudFormation refuses alarms with metric math.
+`CodeUri` has the uploaded artifact, as after `sam package`. The emulator's
+CloudFormation rejects alarms with metric math.
 """
 
 import json
@@ -31,7 +31,7 @@ def deploy(
     """Deploy the template, wait until all of it is there, and return its outputs.
 
     Raises:
-        ToolError: The template lacks one of the parameters, is refused, or fails to
+        ToolError: The template lacks one of the parameters, is rejected, or fails to
             create a resource.
     """
     document = yaml_parse(template.read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def deploy(
 
 
 def simplify_alarms(document: Mapping[str, Any]) -> None:
-    """Let each alarm with metric math watch the first of its metrics alone."""
+    """Reduce each alarm with metric math to its first metric."""
     for resource in document["Resources"].values():
         if queries := resource.get("Properties", {}).pop("Metrics", None):
             first = queries[0]["MetricStat"]
@@ -58,7 +58,7 @@ def simplify_alarms(document: Mapping[str, Any]) -> None:
 
 
 def _reject_unknown(parameters: Mapping[str, str], document: Mapping[str, Any]) -> None:
-    """Refuse unknown parameters, as the cloud does and the emulator does not."""
+    """Reject unknown parameters, like AWS and unlike the emulator."""
     unknown = parameters.keys() - document.get("Parameters", {}).keys()
     if unknown:
         raise ToolError(f"The template has no parameter {', '.join(sorted(unknown))}.")
@@ -82,7 +82,7 @@ def create_stack(
     """Create a stack, wait until all of it is there, and return its outputs.
 
     Raises:
-        ToolError: The template is refused, or fails to create a resource.
+        ToolError: The template is rejected, or fails to create a resource.
     """
     try:
         cloudformation.create_stack(
@@ -108,7 +108,7 @@ def create_stack(
 
 
 def _first_failure(cloudformation: Any, name: str) -> str:
-    """Name the resource that failed first: the later ones fail because of it."""
+    """Return the resource that failed first, which makes the later ones fail."""
     events = cloudformation.describe_stack_events(StackName=name)["StackEvents"]
     # The newest comes first.
     for event in reversed(events):
@@ -121,9 +121,9 @@ def _first_failure(cloudformation: Any, name: str) -> str:
 
 
 def repair_concurrency(function_api: Any) -> None:
-    """Give the emulator a number where it took the text of a parameter.
+    """Replace the text of a parameter by a number in the emulator's mappings.
 
-    CloudFormation hands parameters on as text, and AWS makes a number of it; the
+    CloudFormation passes parameters as text, which AWS converts to a number; the
     emulator's polling stops at the first comparison.
     """
     for mapping in function_api.list_event_source_mappings()["EventSourceMappings"]:
@@ -134,7 +134,7 @@ def repair_concurrency(function_api: Any) -> None:
 
 
 def _repair_fifo_topics(sns: Any) -> None:
-    """Repair FIFO topics: the emulator's CloudFormation sets their names alone."""
+    """Repair FIFO topics: the emulator's CloudFormation sets only their names."""
     for topic in sns.list_topics()["Topics"]:
         if is_fifo(topic["TopicArn"]):
             sns.set_topic_attributes(

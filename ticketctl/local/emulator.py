@@ -1,7 +1,7 @@
-"""One emulator of AWS: a process on loopback, on a port of its own.
+"""An emulator of AWS: a process on loopback, with its own port.
 
 It sees neither the user's environment nor their files, credentials or containers,
-and it is gone, with all that it wrote, when its starter is.
+and ends, with all its files, together with its starter.
 """
 
 import os
@@ -29,13 +29,13 @@ _LOG_TAIL_LINES: Final = 15
 
 @dataclass(frozen=True)
 class Emulator:
-    """A running emulator; those of its process run the function."""
+    """A running emulator; its process group runs the function."""
 
     process: subprocess.Popen[bytes]
     port: int
     home: Path
     ca_bundle: str | None = None
-    """The certificate that callers trust, if its settings make it speak TLS."""
+    """The certificate to trust, if its settings enable TLS."""
 
     @property
     def endpoint_url(self) -> str:
@@ -50,7 +50,7 @@ def running_emulator(
     """Start an emulator, and stop it at the end of the `with` block.
 
     Args:
-        python: Interpreter of the environment that the emulator is installed in.
+        python: The interpreter of the emulator's environment.
         settings: Environment variables of the emulator, in addition to the usual ones.
 
     Raises:
@@ -78,7 +78,7 @@ def running_emulator(
 
 def _start(python: Path, home: Path, settings: Mapping[str, str]) -> Emulator:
     function_python = _bare_interpreter(python, home / "function")
-    # Bound here and handed over: no other process can take the port in between.
+    # Bound here and passed on, so that no other process can take the port.
     with (
         socket.create_server((HOST, 0)) as listener,
         (home / "emulator.log").open("wb") as log,
@@ -90,18 +90,18 @@ def _start(python: Path, home: Path, settings: Mapping[str, str]) -> Emulator:
             cwd=home,
             env={**_environment(port, home), **settings},
             pass_fds=[listener.fileno()],
-            # Never written to: it closes when this process ends.
+            # Nothing is written to it: it closes when this process ends.
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
-            # Ctrl-C in the terminal is for us, and we end the whole group.
+            # Ctrl-C in the terminal is for this process, which ends the whole group.
             start_new_session=True,
         )
     return Emulator(process, port, home, settings.get("AWS_CA_BUNDLE"))
 
 
 def _environment(port: int, home: Path) -> dict[str, str]:
-    """Return all that the emulator, and so the function, sees."""
+    """Return the environment of the emulator, and so of the function."""
     return {
         "PATH": os.defpath,
         "HOME": str(home),
@@ -116,7 +116,7 @@ def _environment(port: int, home: Path) -> dict[str, str]:
         "MINISTACK_REGION": REGION,
         # Would listen on every interface.
         "IOT_MTLS_ENABLED": "0",
-        # A socket that does not exist: the emulator removes containers it thinks its.
+        # A missing socket: the emulator removes containers that look like its own.
         "DOCKER_HOST": f"unix://{home}/no-docker",
         # Some installations of Python find their own library by it.
         **{name: os.environ[name] for name in os.environ if name == "LD_LIBRARY_PATH"},
@@ -133,7 +133,7 @@ def _bare_interpreter(python: Path, directory: Path) -> Path:
 
 
 def _wait_until_ready(emulator: Emulator) -> None:
-    """Make a call: it waits while the emulator starts, and fails if that ends."""
+    """Make a call, which waits for the start and fails if the emulator ends."""
     with Clients(emulator.endpoint_url, ca_bundle=emulator.ca_bundle) as clients:
         try:
             clients.client("sts").get_caller_identity()
@@ -156,8 +156,8 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Kill the emulator and the function: nothing that they hold is worth a wait."""
-    # macOS answers "not permitted" when all that is left of the group has ended.
+    """Kill the emulator and the function, which have nothing to save."""
+    # macOS answers "not permitted" when the whole group has ended.
     with process, suppress(ProcessLookupError, PermissionError):
         # Once its end was seen, the number may name the group of another process.
         if process.poll() is None:

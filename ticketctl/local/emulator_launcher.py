@@ -1,14 +1,14 @@
 """Runs the emulator in its own environment; `ticketctl.local.emulator` starts it.
 
-Three things the emulator does not offer are added around it:
+It adds three features that the emulator lacks:
 
 - the function runs on an interpreter without packages. The emulator starts the
   function on `sys.executable`, whose packages would stand in for missing ones;
 - nothing outlives the starter, however it ends. The pipe on standard input closes
-  with the process that holds its other end: no signal handler and no clean-up code
+  with the process at its other end: no signal handler and no clean-up code
   of the starter has to run;
 - the function's code is unpacked once. The emulator unpacks it for every execution
-  environment, which takes longer than all else that a cold start does.
+  environment, which takes longer than the rest of a cold start.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ def _unpack_once(directory: Path) -> None:
         shared = directory / f"{content:x}"
         with lock:
             if not shared.exists():
-                # A rename is atomic: what a full disk left behind is not used.
+                # A rename is atomic, so a partial copy on a full disk is not used.
                 unpack(archive, shared.with_suffix(".part"))
                 shared.with_suffix(".part").rename(shared)
         Path(path).rmdir()

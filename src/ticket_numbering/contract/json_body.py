@@ -24,7 +24,7 @@ _ENVELOPES: Final = {
     ("detail-type", "detail"): "an event of EventBridge: give the target the input "
     "path $.detail",
     ("specversion", "type"): "a CloudEvent: send its data alone",
-    ("message_id", "body"): "a saved dead letter: send what jq -r .body prints",
+    ("message_id", "body"): "a saved dead letter: send its body: jq -r .body",
 }
 """The members that identify an envelope, and the remedy for its producer."""
 
