@@ -6,7 +6,8 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from operators.seeded_world import PROJECT, SeededWorld, Wrapper
+from operators.seeded_world import SeededWorld, Wrapper
+from operators.stack import PROJECT
 from simulation.aws.latency import Latency
 from simulation.aws.tables import PARTITION_UNITS
 from simulation.engine.choices import Choices, one_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from operators.mark_monitor import ERASED, KEPT, NO_FINGERPRINT, RESERVED
-from operators.seeded_world import PROJECT
+from operators.stack import PROJECT
 from simulation.aws.items import Address, Item
 from simulation.aws.items import plain as plain_value
 from simulation.aws.tables import KEYS, TICKETS, Tables

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from operators.model_services import ModelServices
 from operators.restored_monitor import RestoreMonitor
-from operators.restored_stack import RestoredStack
-from operators.seeded_world import CALLER, PROJECT, imported
+from operators.stack import CALLER, PROJECT, SimulatedStack, imported
 from simulation.aws.items import Address, Item
 from simulation.aws.messages import record_of
 from simulation.aws.tables import KEYS, TICKETS, address_of
@@ -105,8 +104,8 @@ class RestoredSystem:
         self.folder = folder
         self.monitor = RestoreMonitor(self.services.tables)
         self.services.tables.on_decision = self.monitor.decided
-        self.stack = RestoredStack(self.services.dynamodb)
-        self.interrupted = RestoredStack(Interrupted(self))
+        self.stack = SimulatedStack(self.services.dynamodb)
+        self.interrupted = SimulatedStack(Interrupted(self))
         self.retry = RetryPolicy(sleep=self.services.wait)
         self.retention_days = one_of(choices, (0, 60))
         self.days_ago = 0

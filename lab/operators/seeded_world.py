@@ -1,41 +1,34 @@
 """Histories in which operators seed, import, void and erase with `ticketctl`'s code."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from operators.seeded_monitor import SeededMonitor
+from operators.stack import CALLER, PROJECT, SimulatedStack, imported
 from simulation.aws.clients import Client
 from simulation.aws.latency import Latency
-from simulation.aws.tables import KEYS, TICKETS
 from simulation.checks.history import OUTSIDE, caller
 from simulation.checks.violations import Invariant, broken
 from simulation.engine.choices import Choices, one_of
 from simulation.engine.tasks import Process
 from simulation.scenarios.scenario import Scenario
-from simulation.world.execution_environment import SETTINGS, SHIPPED, Algorithm
+from simulation.world.execution_environment import SHIPPED, Algorithm
 from simulation.world.world import Outcome, World
-from ticket_numbering.contract.messages import CreateTicket
-from ticketctl import PROGRAM
 from ticketctl.aws.retry import RetryPolicy
 from ticketctl.aws.tickets import find_ticket
 from ticketctl.cli.errors import BusyError, InputError, NotThereError
 from ticketctl.importing.judging import ALREADY, Judge
-from ticketctl.importing.lines import ExternalTicket
-from ticketctl.importing.planning import judge_all
-from ticketctl.importing.writing import WRITTEN, Import, ends
+from ticketctl.importing.writing import WRITTEN, Import
 from ticketctl.ledger.item import MARKS
 from ticketctl.sequences.marking import Marking
-from ticketctl.sequences.seeding import Seed, Seeded
+from ticketctl.sequences.seeding import Seed
 
-PROJECT: Final = "P0"  # Every scenario has it.
-CALLER: Final = "arn:aws:sts::123456789012:assumed-role/operators/ann"
-STAMP: Final = "2019-05-04T10:00:00.000Z"
 REASON: Final = "a duplicate"
 
 TIMES: Final = (0.0, 0.2, 60.0)
@@ -53,24 +46,6 @@ Command = Callable[[], object]
 
 Wrapper = Callable[[Any], Any]
 """Wraps an operator's client, to change the protocol."""
-
-
-@dataclass(frozen=True)
-class SimulatedStack:
-    """What an operator's commands need of a stack."""
-
-    name: ClassVar[str] = "simulated"
-    program: ClassVar[str] = PROGRAM
-    outputs: ClassVar[Mapping[str, str]] = {
-        "TicketsTableName": TICKETS,
-        "IdempotencyKeysTableName": KEYS,
-        "EventSource": SETTINGS.event_source,
-    }
-    dynamodb: Any
-
-    def client(self, service_name: str) -> Any:
-        """Return the client; these commands need DynamoDB's alone."""
-        return {"dynamodb": self.dynamodb}[service_name]
 
 
 class SeededWorld(World):
@@ -206,28 +181,3 @@ class SeededWorld(World):
                 broken(
                     Invariant.IMPORT_NOT_THERE, f"{number} was {fate}, and is not there"
                 )
-
-
-def imported(
-    target: Import,
-    name: str,
-    numbers: Sequence[int],
-    see: Callable[[Seeded], object] = lambda _: None,
-) -> Iterator[tuple[int, str]]:
-    """Import tickets of another system; see each seed, yield the fates of numbers."""
-    tickets = [external(name, number) for number in numbers]
-    judged = [*judge_all(target.stack, target.judge, tickets)]
-    for project, end in sorted(ends(judged)):
-        if seeded := target.seed(project, end):
-            see(seeded)
-    due = [planned.ticket for planned in judged if planned.is_due]
-    rest = [planned for planned in judged if not planned.is_due]
-    for planned in [*rest, *target.judged(due)]:
-        yield planned.ticket.number, target.write(planned)
-
-
-def external(name: str, number: int) -> ExternalTicket:
-    """Return a ticket of another system."""
-    key = f"import-{name}-{number}".replace(" ", "-")
-    request = CreateTicket(project_id=PROJECT, idempotency_key=key, title=name)
-    return ExternalTicket(1, number, request, STAMP, is_dated=True)
