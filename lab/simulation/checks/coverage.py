@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import timedelta
 from math import inf
 from typing import Final, NamedTuple
@@ -155,6 +156,10 @@ def _of_scenario(scenario: Scenario) -> Rows:
     is_short = scenario.visibility_seconds < FUNCTION_TIMEOUT_SECONDS
     yield "a visibility timeout that ends before an invocation", 6, is_short
     yield "another TTL of the sequence cache", 4, scenario.cache_ttl != TTL
+    usual = Scenario([])
+    for name in (field.name for field in fields(Scenario)):
+        is_drawn = getattr(scenario, name) != getattr(usual, name)
+        yield f"another {name} than a scenario's default", 600, is_drawn
     distance = timedelta(seconds=2 * scenario.clock_error)
     far = A_DAY / 2 < distance <= A_DAY
     yield "clocks that differ by up to a day", 18, far

@@ -222,7 +222,7 @@ def test_trace_context_is_documented_as_headers_that_may_be_missing() -> None:
     documented = MESSAGES["TicketNumberAssigned"]["headers"]
 
     optional = {*documented["properties"]} - {*documented["required"]}
-    assert optional == {"traceparent", "tracestate"}
+    assert optional >= {"traceparent", "tracestate"}
 
 
 def test_dead_letter_of_each_poison_error_has_the_documented_headers() -> None:
@@ -283,7 +283,8 @@ def check_headers(message: str, headers: Mapping[str, Any]) -> None:
     }
     Draft202012Validator(documented | {"properties": rules}).validate(headers)
     assert {*documented["required"]} <= {*headers} <= {*documented["properties"]}, (
-        f"write the headers of {message} in docs/asyncapi.json by hand"
+        f"write the headers of {message} in docs/asyncapi.json by hand, "
+        "a new one as optional: an older worker leaves it out"
     )
 
 
