@@ -657,15 +657,6 @@ class TestOutput:
     ) -> None:
         assert sanitized(text, width) == shown
 
-    @pytest.mark.parametrize("text", ["tenant:a:42", "[/x]", "[red]"])
-    def test_remark_is_shown_as_it_is_when_it_looks_like_markup(
-        self, capsys: pytest.CaptureFixture[str], text: str
-    ) -> None:
-        print_note(text)
-        console().print(text, markup=False)
-
-        assert capsys.readouterr() == (f"{text}\n", f"{text}\n")
-
     def test_json_lines_are_seen_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A program may wait at the other end of a pipe."""
         out = io.TextIOWrapper(written := io.BytesIO(), write_through=False)
