@@ -39,13 +39,13 @@ _TABLE: Final = {
             "increment on any cancellation",
             decide=allocation.increment_on_any_cancellation,
         ),
-        Algorithm(
-            "a number cached from a block only tried", allocation.caching_what_it_tries
-        ),
         _with("one cached number for all projects", cache=allocation.OneForAll),
         _with("a place in line is taken for a number", line=lines.numbering),
     ),
     Invariant.CHAIN: (
+        Algorithm(
+            "a number cached from a block only tried", allocation.caching_what_it_tries
+        ),
         _with(
             "increment by the block's length",
             decide=allocation.increment_by_block_length,
@@ -90,15 +90,17 @@ _TABLE: Final = {
             allocation.leaving_replays_to_the_holder,
         ),
     ),
-    Invariant.GIVEN_TWICE: (
-        Algorithm(
-            "a ticket is put without a condition", adapters.putting_without_condition
-        ),
+    Invariant.ORDER: (
         Algorithm(
             "the newest ticket gets deleted",
             adapters.deleting_the_top,
             has_key_records=False,
             deletes_tickets=True,
+        ),
+    ),
+    Invariant.GIVEN_TWICE: (
+        Algorithm(
+            "a ticket is put without a condition", adapters.putting_without_condition
         ),
     ),
     Invariant.CAP: (_with("a cap is ignored", allocator=allocation.IgnoresCaps),),
