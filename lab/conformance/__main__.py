@@ -84,7 +84,7 @@ def gradual(
 
 
 def _plan_of_tests(name: str) -> str:
-    """Return what the end-to-end tests do to a stack.
+    """Return the effects of the end-to-end tests on a stack.
 
     Raises:
         InputError: It has messages, so it is in use.

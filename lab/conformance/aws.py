@@ -32,7 +32,7 @@ UNITS_A_TICKET: Final = 4
 """Two items of up to 1 KB in a transaction; guide, "Read and write operations"."""
 WRITE_UNIT_DOLLARS: Final = PRICES["write units"][0] / 1_000_000
 _WAIT: Final = {"Delay": 2, "MaxAttempts": 90}
-"""For three minutes; a table takes seconds."""
+"""The polls within three minutes; a table takes seconds."""
 
 CANNOT_SHOW: Final = (  # An emulator.
     "conflicts, half-seen blocks, stale reads: it makes one call after the other",
@@ -65,7 +65,7 @@ def table_names() -> Mapping[str, str]:
 
 
 def plan(client: Any, names: Mapping[str, str], batches: int) -> str:
-    """Return what a run creates, how long it takes, and the most that it can cost."""
+    """Return the resources, the duration and the maximal cost of a run."""
     # Fails without credentials, before anything is created.
     sts = boto3.client("sts", region_name=client.meta.region_name)
     account = sts.get_caller_identity()["Account"]

@@ -26,7 +26,7 @@ def on_threads(backend: "Backend", parts: Sequence["Part"]) -> None:
         for running in [pool.submit(part, backend) for part in parts]:
             running.result()
     finally:
-        # At Ctrl-C, or after an error, the others hear of it from the caller alone.
+        # At Ctrl-C, or after an error, only the caller tells the others.
         pool.shutdown(wait=False)
 
 

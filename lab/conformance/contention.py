@@ -33,7 +33,7 @@ PAUSE_SECONDS: Final = 0.002
 ARRIVAL_SECONDS: Final = 0.01
 """Between two blocks that were sent, so that the earlier one arrived first."""
 SEEN_NUMBERS: Final = 50
-"""Of a query: several blocks."""
+"""The items of a query: several blocks."""
 _LIMITS: Final = (
     Settings.model_fields["max_attempts"].default,
     Settings.model_fields["deadline_reserve_seconds"].default,
@@ -88,7 +88,7 @@ class Contention:
     went_back: list[str] = field(default_factory=list)
     """Consistent queries that lacked a number seen before."""
     counts: Counter[str] = field(default_factory=Counter)
-    """What happened, and how often; none of it contradicts the proof."""
+    """The counts of events; none of them contradicts the proof."""
     writes: list[Write] = field(default_factory=list)
     highest: int = 0
     is_over: bool = False

@@ -17,7 +17,7 @@ Contradictions = Sequence[list[str]]
 
 
 def contradicted(backend: Backend, workers: int = 4, batches: int = 4) -> list[str]:
-    """Let workers contend; return what contradicts the facts of the proof."""
+    """Let workers contend; return the contradictions of the proof's facts."""
     contention = Contention(backend)
     contention.run(workers, batches)
     return [

@@ -25,7 +25,7 @@ class Seen:
     status: str
     """CloudFormation's, of the stack."""
     version: str
-    """Of the alias."""
+    """The versions of the alias."""
     share: tuple[tuple[str, float], ...]
     """Other versions that the alias gives batches to, and their shares."""
     watched: str
@@ -38,7 +38,7 @@ class Seen:
 
 
 def contradictions(moments: Iterable[Seen]) -> Iterator[str]:
-    """Yield what contradicts the template's order, and docs/operations.md."""
+    """Yield the contradictions of the template's order, and of docs/operations.md."""
     first = last = None
     shifted = False
     for seen in moments:

@@ -2,10 +2,10 @@
 
 Read in this order:
 
-    axioms      what AWS and the code are trusted to do, and where it is said
-    state       the tables, and what workers and operators hold
-    steps       what can happen: each guard reads only what the code reads
-    invariant   what always holds, and the promises that follow
+    axioms      the assumptions about AWS and the code, with their sources
+    state       the tables, and the local state of workers and operators
+    steps       the possible steps; a guard reads only values that the code reads
+    invariant   the invariant, and the promises that follow from it
     rules       known-bad rules, each with a path to the promise that it breaks
     domain      the two modes: any number of everything, or a small domain
     proving     obligations and paths, decided by Z3

@@ -44,7 +44,7 @@ def _prove() -> Iterator[str]:
     failed = [
         obligation.step for obligation in must_fail if obligation.result() == PROVED
     ]
-    yield from (f"what is known contradicts itself: {step}" for step in failed)
+    yield from (f"the known formulas contradict each other: {step}" for step in failed)
     yield from _said(f"{len(must_fail)} controls, {len(failed) or 'none'} proved")
     promised = {rule.breaks.name for rule in RULES}
     for name in sorted(promised - {obligation.name for obligation in every}):

@@ -37,7 +37,7 @@ AXIOMS: Final[Sequence[Axiom]] = (
         _GUIDE,
     ),
     Axiom(
-        "`ConditionalCheckFailed` on a put that is conditional on absence says that "
+        "`ConditionalCheckFailed` on a put that is conditional on absence means that "
         "the item exists, committed.",
         "a worker learns of a ticket that has the number",
         "documented in the API reference of DynamoDB, TransactWriteItems",
@@ -62,10 +62,10 @@ OUT: Final[Sequence[str]] = (
     "several requests of one key in a batch, and their caps",
     "the moment between the loss of a ticket and its reserved item",
     "tables that go back in time, of which workers still know the later numbers",
-    "a lost ticket whose chain nobody knows, writers in other Regions",
+    "a lost ticket whose chain is unknown, writers in other Regions",
     "how the code reads the reasons of a cancellation: tests enumerate them",
 )
-"""What the model leaves out."""
+"""The omissions of the model."""
 
 
 def source(axiom: Axiom, reports: Path = REPORTS) -> str:

@@ -1,4 +1,4 @@
-"""What always holds, and the promises that follow from it.
+"""The invariant, and the promises that follow from it.
 
 The names are those of docs/proof.md. An invariant of the numbers mentions no key's
 record, so promise 1 needs none; the promise of the keys says "while records are kept".
@@ -45,7 +45,7 @@ def _each(*kinds: str) -> Callable[[Callable[..., Term]], Property]:
 
 @_each(NUMBER)
 def items_are_of_a_kind(s: State, n: Term) -> Term:
-    """Numbers start at 1, and what marks an item has one."""
+    """Numbers start at 1, and only an item has marks."""
     kinds = z3.And(s.kind(n) >= NOTHING, s.kind(n) <= IMPORTED)
     is_filled = z3.And(s.ticket(n), s.kept(n), s.filled(n))
     return z3.And(
@@ -81,7 +81,7 @@ def what_was_filled_in_has_an_item_behind(s: State, n: Term) -> Term:
 
 @_each(NUMBER, NUMBER)
 def nothing_is_tried_below_what_was_filled_in(s: State, n: Term, m: Term) -> Term:
-    """What follows a head there is taken, and no worker gave a number there."""
+    """The number after a head there is taken, and no worker assigned a number there."""
     own = z3.And(s.under(n) < m, s.ticket(m), z3.Not(s.back(m)))
     below = z3.And(s.filled(n), s.under(n) <= m, m < n)
     kept = z3.And(z3.Implies(s.head(m), s.item(m + 1)), z3.Not(own))
@@ -163,7 +163,7 @@ def a_due_number_follows_an_item(s: State, o: Term, n: Term) -> Term:
 
 @_each(OPERATOR, NUMBER)
 def no_head_is_left_open(s: State, o: Term, n: Term) -> Term:
-    """What follows a head that a seed read past is taken, or will be, or a put fails.
+    """The number after a head that a seed read past is taken or due, or a put fails.
 
     So does one behind which a worker's ticket came that the seed did not see.
     """
@@ -188,7 +188,7 @@ def a_finished_seed_has_a_base(s: State, m: Term) -> Term:
 
 @_each(NUMBER, NUMBER)
 def nothing_comes_into_a_finished_gap(s: State, m: Term, n: Term) -> Term:
-    """No worker gave a number there, and what follows a head there is taken."""
+    """No worker assigned a number there, and the number after a head there is taken."""
     own = z3.And(s.base(m) < n, s.ticket(n), z3.Not(s.back(n)))
     inside = z3.And(s.finished(m), s.base(m) <= n, n < m)
     taken = z3.Implies(s.head(n), s.item(n + 1))

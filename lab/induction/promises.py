@@ -118,4 +118,4 @@ OTHERS_OF_STEPS: Final[Sequence[Promise]] = (REFUSALS_STAND,)
 OF_STATES: Final[Sequence[Promise]] = (
     *(ONE_NUMBER, CAPS, CHAIN, DATES, NOTHING_BETWEEN),
 )
-"""Those that the state alone shows."""
+"""The promises about a single state."""

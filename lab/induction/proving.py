@@ -15,7 +15,7 @@ from induction.state import DAY, State, any_state, empty_tables
 from induction.steps import STEPS, Rules, Step
 
 RESOURCES: Final = 100_000_000
-"""Of one obligation; the longest takes a seventh."""
+"""The limit of one obligation; the longest takes a seventh."""
 
 RESOURCES_OF_A_CONTROL: Final = 50_000
 """All but four of the obligations take less."""
@@ -32,7 +32,7 @@ WITHOUT_KEYS: Final = frozenset(
 
 
 class UndecidedError(Exception):
-    """Z3 found neither a path nor that there is none."""
+    """Z3 decided neither that a path exists nor that none does."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Obligation:
 
 
 def controls(of: Iterable[Obligation]) -> Collection[Obligation]:
-    """Return what must not be proved: a contradiction, from all that is known."""
+    """Return obligations that must not be proved: contradictions of the known."""
     return {
         obligation.known: replace(obligation, goal=NO, resources=RESOURCES_OF_A_CONTROL)
         for obligation in of
@@ -103,7 +103,7 @@ class Before:
 
 
 def obligations() -> Iterator[Obligation]:
-    """Yield that all holds at the start and after each step, and what follows."""
+    """Yield that the invariant holds at the start and after each step."""
     d = Domain()
     start, before = empty_tables(d), Before(d)
     yield from _all_hold("start", NUMBERS + OTHERS, start, d, ())
@@ -179,7 +179,7 @@ def path(schedule: str, rules: Rules, shows: OfStep) -> list[str] | None:
     Args:
         schedule: The names of the steps.
         rules: The rules that they keep.
-        shows: What holds of the last step.
+        shows: A formula about the last step.
 
     Raises:
         UndecidedError: The limit of resources is too low.

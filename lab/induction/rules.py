@@ -107,7 +107,7 @@ class Chosen:
 
 
 Shown = Callable[[State, State, Chosen], Sequence[Term]]
-"""What holds before and after the last step of a path."""
+"""Formulas about the states before and after the last step of a path."""
 
 
 def _is_inner(s: State, n: Term) -> Term:
@@ -147,7 +147,7 @@ PATHS: Final[Mapping[str, Shown]] = {
     ],
     "jump block look": lambda _, s, x: [s.due(x.o, 1), s.ticket(1)],
     "jump look again": lambda b, s, x: [b.cursor(x.o) < s.cursor(x.o)],
-    # An import over a reserved number, below a ticket, below what ends no seed.
+    # An import over a reserved number, below a ticket, below an item that ends no seed.
     "jump read_above import": lambda b, s, x: [b.ends(x.n), s.kind(x.n) == IMPORTED],
     "jump query block jump read_above import": lambda b, s, x: [
         *(s.kind(x.n) == IMPORTED, b.kind(x.n) != IMPORTED),
@@ -181,12 +181,12 @@ PATHS: Final[Mapping[str, Shown]] = {
     # Days without a message.
     "block tick": lambda b, s, _: [s.clock() > b.clock() + DAY],
 }
-"""With every rule kept, each step is taken; and what the last one shows can happen.
+"""With every rule kept, each step is taken, and the last one can have this effect.
 
 A guard that asks for too much makes each proof easier, so these keep the model wide.
 """
 
 
 def witness(shown: Shown) -> OfStep:
-    """Return what a path must show, of what Z3 chooses."""
+    """Return the formula that a path must fulfil, for values that Z3 chooses."""
     return lambda before, s, d, _rules: z3.And(*shown(before, s, Chosen(d)))

@@ -1,6 +1,6 @@
-"""The state: the tables, what workers and operators hold, and ghosts of the proof.
+"""The state: the tables, workers, operators, and ghost variables of the proof.
 
-Each field is a function of Python, so that a step says only what it changes.
+Each field is a function of Python, so that a step states only its changes.
 """
 
 from collections.abc import Callable
@@ -50,10 +50,10 @@ def of(*kinds: str, sort: Any = INTEGER, start: Term = None) -> Any:
 
 @dataclass(frozen=True)
 class State:
-    """A project's items and key records as they are decided, and who holds what."""
+    """A project's committed items and key records, and each actor's local state."""
 
     kind: Of = of(NUMBER, start=z3.IntVal(NOTHING))
-    """What a number has."""
+    """The attributes of a number."""
     ends: Of = of(NUMBER, sort=BOOLEAN, start=NO)
     """Whether its item says that it ends a seed (`reserved_up_to` is itself)."""
     key: Of = of(NUMBER, sort=KEY)
@@ -81,7 +81,7 @@ class State:
     finished: Of = of(NUMBER, sort=BOOLEAN, start=NO)
     """Whether the seed that ends at a number is finished."""
     base: Of = of(NUMBER)
-    """Of a finished seed: the last number of the old sequence."""
+    """The last number of the old sequence, for a finished seed."""
     lost: Of = of(NUMBER, sort=BOOLEAN, start=NO)
     """Whether a reserved item stands for a ticket that was lost, and has its chain."""
     topped: Of = of(NUMBER, sort=BOOLEAN, start=NO)

@@ -1,4 +1,4 @@
-"""The steps: what can happen. A guard reads what the code reads, when it reads it.
+"""The possible steps. A guard reads the values that the code reads, at that time.
 
 A worker that was killed takes no step any more. A call that takes effect late is that
 of another worker, which read the same. A second delivery is a request of another block.

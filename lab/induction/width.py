@@ -40,14 +40,14 @@ LONG: Final = frozenset(
 """Obligations that may take ten times as much, and more than one try."""
 
 SEEDS: Final = range(2, 7)
-"""Of the tries of a long obligation."""
+"""The resources of an attempt at a long obligation."""
 
 ORDINARY: Final = {NUMBER: SMALL[NUMBER][2:-1], KEY: SMALL[KEY]}
-"""What a promise is about: number 1 follows nothing, and behind the last is none."""
+"""The values of a promise: nothing precedes number 1, or follows the last one."""
 
 
 def main() -> Iterator[str]:
-    """Print the number of questions; yield what is too narrow."""
+    """Print the number of questions; yield the guards that are too narrow."""
     conditions_asked = kinds_asked = 0
     unused = set(AS_WIDE)
     for name in STEPS:
@@ -123,7 +123,7 @@ def _is_proved(obligation: Obligation) -> bool:
 
 
 def conditions(guard: Term) -> Iterator[Term]:
-    """Yield what a guard demands, one by one: also within quantifiers."""
+    """Yield the demands of a guard, one by one, also within quantifiers."""
     if z3.is_and(guard):
         for part in guard.children():
             yield from conditions(part)

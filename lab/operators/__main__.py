@@ -8,7 +8,7 @@ from rich.table import Table
 from operators.known_bad_restores import KNOWN_BAD, refuted
 from operators.play import play, play_seed
 from operators.restored_history import play_restores
-from simulation.console import FOUND, compare, console, played, progress, show
+from simulation.console import PROBLEM, compare, console, played, progress, show
 from simulation.play import all_cores, on_all_cores
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -43,7 +43,7 @@ def restores(
     """Play histories in which tables go back, and exports are restored."""
     chunks = on_all_cores(play_restores, range(first, first + count))
     if played("histories with restores", count, chunks).violations:
-        raise typer.Exit(FOUND)
+        raise typer.Exit(PROBLEM)
 
 
 @app.command()
@@ -68,7 +68,7 @@ def known_bad(
     for name in wrong:
         console.print(f"unexpected: {name}", style="red", markup=False)
     if wrong:
-        raise typer.Exit(FOUND)
+        raise typer.Exit(PROBLEM)
 
 
 @app.command()

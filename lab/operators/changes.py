@@ -8,7 +8,7 @@ from simulation.aws.tables import KEYS
 from ticketctl.restore.writing import Writer
 
 Change = tuple[Any, str, Callable[[Any], Any]]
-"""A class or a module, the name of a part, and what takes the real part's place."""
+"""A class or a module, the name of a part, and the part's replacement."""
 
 
 @contextmanager
@@ -28,24 +28,24 @@ Action = Mapping[str, Any]
 
 
 def returning(value: Any) -> Callable[[Any], Any]:
-    """Return what does nothing but return a value."""
+    """Return a replacement that only returns a value."""
     return lambda _: lambda *_, **__: value
 
 
 def then(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what changes an answer."""
+    """Return a replacement that changes an answer."""
     return lambda real: lambda *given, **named: change(real(*given, **named))
 
 
 def unless_there(kind: type) -> Callable[[Any], Any]:
-    """Return what answers no where an item of a kind is there."""
+    """Return a replacement that answers no if an item of a kind exists."""
     return lambda real: (
         lambda own, there: not isinstance(there, kind) and real(own, there)
     )
 
 
 def as_if_unrecorded(real: Any) -> Any:
-    """Return a verdict as if no record had the hash."""
+    """Return a step as if no record had the hash."""
     return lambda *given, **_: real(*given, is_recorded=False)
 
 
@@ -65,7 +65,7 @@ def unchecked(real: Any) -> Any:
 
 
 def writing_no(drops: Callable[[Action], bool]) -> Sequence[Change]:
-    """Return what leaves some actions out of every transaction."""
+    """Return a replacement that leaves some actions out of every transaction."""
 
     def change(answer: Any) -> Any:
         actions, size = answer
@@ -97,7 +97,7 @@ def puts_reserved(action: Action) -> bool:
 
 
 def forgetting(real: Any) -> Any:
-    """Look again, and forget what others have written beside."""
+    """Read again, and forget the writes of others."""
 
     def look(self: Any, *given: Any) -> None:
         real(self, *given)

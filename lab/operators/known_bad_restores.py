@@ -1,7 +1,7 @@
 """Known-bad restores: each lacks one condition, and the histories must refute it.
 
 Each changes the shipped code in one place. Where the judge of a plan holds a condition
-as well, it is away, too, and what refutes that alone does not count.
+as well, it is removed, too, and a refutation of that alone does not count.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class KnownBad:
 
 
 def bad(does: str, seed: int, *changes: Change) -> tuple[str, int, Sequence[Change]]:
-    """Return what makes a restore bad; behind it `NO_JUDGE`, if the judge sees it."""
+    """Return a known-bad restore's changes, and `NO_JUDGE` if the judge sees it."""
     return does, seed, changes
 
 

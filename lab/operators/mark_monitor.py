@@ -42,17 +42,17 @@ class MarkMonitor(Monitor):
     items: dict[Address, Item] = field(default_factory=dict)
     """Every item as it was last decided."""
     commitments: dict[Address, str] = field(default_factory=dict)
-    """What each ticket's chain covers of its text."""
+    """The commitment that each ticket's chain covers."""
     erased: set[RequestId] = field(default_factory=set)
     told: set[tuple[RequestId, Texts]] = field(default_factory=set)
     """The texts of each request's announcements."""
     batch: Callable[[], Iterable[str]] | None = None
     """Returns the bodies of the announcing invocation's batch; None: of all."""
     marked: Counter[str] = field(default_factory=Counter)
-    """Marks by status and origin, and what followed them."""
+    """Marks by status and origin, and their consequences."""
 
     def decided(self, writes: Mapping[Address, Item | None]) -> None:
-        """See a mark, or what gives numbers."""
+        """Check a mark, or a write of numbers."""
         tickets = {
             address: item
             for address, item in writes.items()

@@ -61,7 +61,7 @@ class ModelServices:
         pace: float = 0.01,
         partial_reasons: float = 0.0,
     ) -> None:
-        """Create the services; a transaction takes a step each `pace` seconds."""
+        """Create the services; a transaction takes `pace` seconds a step."""
         choices = choices or Choices(7)
         self.scheduler = Scheduler(choices)
         self.history = History(self.scheduler)
@@ -145,11 +145,11 @@ class OutsideClient:
         """Pass each call to the client, in a task; check parameters of a service."""
         self.exceptions = client.exceptions
         self.client = client
-        """For callers on the scheduler."""
+        """The services for callers on the scheduler."""
         self.requests: dict[str, list[dict[str, Any]]] = defaultdict(list)
         """By their operations."""
         self.before: dict[str, list[Callable[[], object]]] = {}
-        """What happens before the next calls of an operation, one at each."""
+        """The events before the next calls of an operation, one for each call."""
         self._services = services
         self._meta = aws_meta(service) if service else None
 
@@ -268,7 +268,7 @@ class Topics:
     def serve(
         self, operation: str, request: Request, *, partly: bool
     ) -> dict[str, Any]:
-        """Let the topic answer, or do what an operator asks for.
+        """Let the topic answer, or do an operator's request.
 
         Raises:
             ServiceError: There is no such subscription.
@@ -309,7 +309,7 @@ class Queues:
     def serve(
         self, operation: str, request: Request, *, partly: bool
     ) -> dict[str, Any]:
-        """Let the queue answer that the request names, or do what an operator asks for.
+        """Let the queue of the request answer, or do an operator's request.
 
         Raises:
             ServiceError: There is no such queue.

@@ -14,7 +14,7 @@ from ticketctl.ledger.item import Ticket, parse
 Fields = dict[str, Any]
 
 FORGED: Final = "Forged"
-"""What a forged text begins with."""
+"""The start of a forged text."""
 
 
 def lines_of(path: Path) -> list[Fields]:
@@ -30,12 +30,12 @@ def write(path: Path, lines: list[Fields]) -> Path:
 
 def keys_in(path: Path) -> dict[str, int]:
     """Return the keys that an export has, with their last numbers."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for line in lines_of(path):
         fields = line.get("record", line)
         if "idempotency_key" in fields:
-            found[fields["idempotency_key"]] = int(fields["number"])
-    return found
+            numbers[fields["idempotency_key"]] = int(fields["number"])
+    return numbers
 
 
 def items_in(path: Path) -> dict[int, Fields]:
@@ -78,7 +78,7 @@ def _null(lines: list[Fields], at: int) -> list[Fields]:
 CUT: Final = "cut"
 ONE_LESS: Final = "of which a line is missing"
 PARTS: Final = (CUT, ONE_LESS)
-"""What is taken for a part, if a person says that it is one."""
+"""The files that count as a part with `--partial`."""
 
 WRONG: Final[Mapping[str, Callable[[list[Fields], int], list[Fields]]]] = {
     CUT: _cut,

@@ -29,7 +29,7 @@ from ticketctl.restore import writing
 MOST_EVENTS: Final = 12
 
 MAX_ACTIONS: Final = (3, 6, 12, 100)
-"""Of a transaction."""
+"""The limit of a transaction."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class RestoredHistory(Tried):
         """
         self.system.days_ago = one_of(self.choices, (0, LONG_AGO))
         self._disaster()
-        # What a first one has left open would be in the way of the judgements.
+        # The unfinished part of a first one would disturb the checks.
         if not (self.system.findings() or self.refusals) and self.choices.chance(0.5):
             self._disaster()
         self.met += self.system.monitor.met
@@ -122,7 +122,7 @@ class RestoredHistory(Tried):
         self.system.acts.clear()
 
     def _see_killed(self, file: Path) -> None:
-        """See that what is open has a name, and that no number of it is given."""
+        """Check that the audit names open numbers, and that no worker assigns them."""
         self.met["killed"] += 1
         self.is_begun = True
         said, self.refusals = self.refusals, self.refusals + self.system.said
@@ -137,7 +137,7 @@ class RestoredHistory(Tried):
         self.refusals = said
 
     def _number_new(self, due: set[int]) -> None:
-        """Let a worker begin too early; it goes on behind what comes back."""
+        """Let a worker start too early; it continues after the restored numbers."""
         self.met["a worker after a kill"] += 1
         key = f"early-{len(self.numbers)}"
         self._ask(key)
@@ -145,7 +145,7 @@ class RestoredHistory(Tried):
             broken(Invariant.GIVEN_TWICE, f"a new request got {self.numbers[key]}")
 
     def _nothing(self) -> None:
-        """Disturb nobody."""
+        """Do nothing."""
 
     def _restore_too(self) -> None:
         """Let a second restore run from its begin to its end."""
@@ -156,7 +156,7 @@ class RestoredHistory(Tried):
         self.met["numbers put back by another"] += len(new)
 
     def _mark_too(self) -> None:
-        """Let a second restore run, and then void or erase what the first looked at."""
+        """Run a second restore, then void or erase tickets that the first one read."""
         self._once(self.file)
         tickets = self.system.tickets().items()
         given = [n for n, ticket in tickets if "idempotency_key" in ticket]
@@ -189,7 +189,7 @@ class RestoredHistory(Tried):
 
 
 def play_restores(seeds: range) -> Totals:
-    """Play histories; return the sums of what they met, and broke."""
+    """Play histories; return the sums of their conditions and violations."""
     totals = Totals()
     for seed in seeds:
         try:

@@ -31,7 +31,7 @@ class Judged(Life):
 
     refusals: str = ""
     findings: list[Finding] = field(default_factory=list)
-    """Of an audit before a restore."""
+    """The findings of an audit before a restore."""
     is_begun: bool = False
     """Whether a restore was killed."""
     is_plain: bool = False
@@ -60,7 +60,7 @@ class Judged(Life):
         return ended
 
     def _restore_to_the_end(self, file: Path) -> None:
-        """Restore, and run what it printed, until it changes nothing."""
+        """Restore, and run the printed commands, until nothing changes."""
         for _ in range(MOST_ROUNDS):
             before = self.system.moment()
             self.refusals = ""
@@ -120,7 +120,7 @@ class Judged(Life):
             if not self._is_refused(number):
                 broken(Invariant.RESTORE_SILENT, f"{number} is not back, nor refused")
             self.met["numbers refused"] += 1
-        # Nobody can know of a request that neither the file nor a table has.
+        # A request that neither the file nor a table has is unknown.
         asked = keys_in(file).keys() | records.keys()
         for key in sorted(asked & self.numbers.keys()):
             again, was = self.system.ask(key), self.numbers[key]

@@ -27,12 +27,12 @@ LOST: Final = (TABLES, (TICKETS,), (TICKETS,), (KEYS,))
 
 @dataclass
 class Life:
-    """What happened to a system, drawn from its choices."""
+    """The past of a system, drawn from its choices."""
 
     system: RestoredSystem
     choices: Choices
     numbers: dict[str, int] = field(default_factory=dict)
-    """Of each request, as it was announced, or imported."""
+    """The announced or imported number of each request."""
     over: dict[str, datetime] = field(default_factory=dict)
     """When the keys' time is over."""
     past: list[Moment] = field(default_factory=list)
@@ -176,8 +176,10 @@ class Life:
 
     def _tamper(self) -> None:
         """Change the text of a ticket, and lose the record of its key."""
-        found = {n: one for n, one in self.system.tickets().items() if "salt" in one}
-        if found:
-            number = one_of(self.choices, [*found])
-            self.system.change(number, found[number]["idempotency_key"])
+        chained = {
+            n: item for n, item in self.system.tickets().items() if "salt" in item
+        }
+        if chained:
+            number = one_of(self.choices, [*chained])
+            self.system.change(number, chained[number]["idempotency_key"])
             self.met["changed texts"] += 1

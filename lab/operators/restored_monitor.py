@@ -1,4 +1,4 @@
-"""Judges each write to a ticket or a record beside a restore, by what was there."""
+"""Checks each write to a ticket or a record beside a restore."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from ticketctl.restore.steps import MARK
 Fields = Mapping[str, Any]
 
 MARKED: Final = ("status", "title", "salt", "commitment", "voided", "erased")
-"""What the attributes begin with that a void or an erasure changes."""
+"""The prefixes of the attributes that a void or an erasure changes."""
 
 
 @dataclass
@@ -43,8 +43,8 @@ class RestoreMonitor:
             Violation: One of them is not allowed.
         """
         for address, item in writes.items():
-            found = self.tables.read(address)
-            before = plain(found) if found else {}
+            stored = self.tables.read(address)
+            before = plain(stored) if stored else {}
             if item and address.table == TICKETS:
                 self._see_item(writes, before, plain(item))
             elif item and before and self.is_restoring:
@@ -77,7 +77,7 @@ class RestoreMonitor:
             self._see_hash(number, before, item, above)
 
     def _see_ticket(self, number: int, before: Fields, item: Fields) -> None:
-        """See what becomes of a ticket: it is marked, or gets its hash again."""
+        """Check the change of a ticket: it is marked, or gets its hash again."""
         is_healed = "origin" in before and "chain" in item and "origin" not in item
         self.met["hashes given again"] += is_healed
         kept = ("idempotency_key",) if is_healed else KEPT
@@ -90,7 +90,7 @@ class RestoreMonitor:
             broken(Invariant.ERASED_TEXT, f"{number} was erased, and is {item}")
 
     def _see_reserved(self, number: int, before: Fields, item: Fields) -> None:
-        """See what takes the place of a reserved number, but of a restore's mark."""
+        """Check the replacement of a reserved number, except of a restore's mark."""
         if before.get("reserved_reason") == MARK or item.get("status") == RESERVED:
             return
         self.met["reserved numbers given way"] += 1
@@ -146,7 +146,7 @@ class RestoreMonitor:
     def _then(
         self, writes: Mapping[Address, Item | None], table: str, place: Any
     ) -> Fields:
-        """Return what is at a place once the writes are there; {} if nothing is."""
+        """Return the item at an address after the writes; {} if there is none."""
         address = _address(table, place)
         return plain(writes.get(address) or self.tables.read(address) or {})
 

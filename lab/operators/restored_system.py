@@ -56,7 +56,7 @@ WRITES: Final = ("put_item", "transact_write_items")
 VERBS: Final = {verb: status for status, verb in MARKS.items()}
 
 Moment = dict[str, list[Item]]
-"""What each table has."""
+"""The contents of each table."""
 
 
 class Interrupted:
@@ -85,7 +85,7 @@ class Interrupted:
 
 @dataclass
 class Ended:
-    """What a restore printed."""
+    """The output of a restore."""
 
     refusals: str = ""
     commands: list[str] = field(default_factory=list)
@@ -111,14 +111,14 @@ class RestoredSystem:
         self.days_ago = 0
         """How long ago requests are numbered."""
         self.acts: list[Callable[[], object]] = []
-        """What happens before the next calls of a restore, one at each."""
+        """The events before the next calls of a restore, one for each call."""
         self.written = 0
         """The count of a restore's writes."""
         self.said = ""
-        """What a restore said before it began."""
+        """The notes of a restore before its start."""
 
     def next_call(self) -> None:
-        """Let happen what is to happen before a call of a restore."""
+        """Run the next event before a call of a restore."""
         if self.acts:
             self.acts.pop(0)()
 
@@ -128,7 +128,7 @@ class RestoredSystem:
         return deepcopy({name: [*tables.items(name)] for name in TABLES})
 
     def go_back(self, table: str, items: list[Item]) -> None:
-        """Bring a table back to what it had."""
+        """Restore the contents of a table."""
         for item in [*self.services.tables.items(table)]:
             self.lose(item)
         for item in items:
@@ -232,7 +232,7 @@ class RestoredSystem:
     def restore(
         self, path: Path, *, is_part: bool = False, heads: Sequence[KeptHead] = ()
     ) -> Ended:
-        """Restore a file, and return what it printed."""
+        """Restore a file, and return its output."""
         ended, said = Ended(), io.StringIO()
         with (
             redirect_stderr(said),

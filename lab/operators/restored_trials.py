@@ -27,7 +27,7 @@ from simulation.engine.choices import one_of
 Acts = list[Callable[[], object]]
 
 CALLS: Final = (0, 0, 0, 1, 1, 2, 3, 4)
-"""Of a restore, before something happens."""
+"""The calls of a restore before an event."""
 
 
 class Killed(BaseException):
@@ -35,7 +35,7 @@ class Killed(BaseException):
 
 
 def kill() -> None:
-    """Kill whoever calls.
+    """Kill the caller.
 
     Raises:
         Killed: Always.
@@ -102,9 +102,9 @@ class Tried(Judged):
 
     def _try_forged(self, file: Path) -> None:
         """Restore a file with other texts, whose hashes fit."""
-        if not (found := forge(file, self.choices)):
+        if not (forgery := forge(file, self.choices)):
             return
-        forged, heads = found
+        forged, heads = forgery
         with self._trial("files that are forged"):
             if not self.system.restore(forged, heads=heads).is_file_refused:
                 broken(Invariant.RESTORE_TOOK_FILE, "its heads were kept, and differ")
@@ -175,7 +175,7 @@ class Tried(Judged):
         with self._trial("slow workers after a kill"):
             number = self._number_around(restore)
             self.refusals = self.system.said
-            # The end, and what guards it.
+            # The end and its guards.
             is_fenced = self.system.written > 1 and not HOLE.search(self.refusals)
             if is_fenced and number in items_in(file) and not self._is_refused(number):
                 broken(Invariant.GIVEN_TWICE, f"a slow worker gave {number}")

@@ -39,7 +39,7 @@ class SeededMonitor(MarkMonitor):
         return sorted(taken | self.reserved[project])
 
     def _see_numbers(self, writes: Mapping[Address, Item | None]) -> None:
-        """See a seed, an import, or what a worker wrote."""
+        """Check a write of a seed, an import or a worker."""
         external = {
             (str(address.key[0]), int(address.key[1])): item
             for address, item in writes.items()

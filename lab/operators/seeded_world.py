@@ -39,7 +39,7 @@ MOST_CALLS: Final = 1_000
 """With three of ten requests failing, an import needs some hundred."""
 
 QUICK: Final = Latency(0.0, 0.001)
-"""Of an operator whose command ends during one call of a worker."""
+"""The delay of an operator whose command ends during one call of a worker."""
 
 Command = Callable[[], object]
 """A command that an operator repeats until it is done."""
@@ -94,7 +94,7 @@ class SeededWorld(World):
         return super().run()
 
     def _counts(self) -> Counter[str]:
-        """Return what a history met, with operators and without."""
+        """Return the conditions that a history met, with operators and without."""
         counts, monitor = super()._counts(), self.monitor
         jumps = [jump for project in monitor.jumps.values() for jump in project]
         counts += self.outcomes + self.history.refusals() + monitor.marked

@@ -14,7 +14,7 @@ A reader follows one history by opening the modules in this order:
    the cap of a request, and that no message had to wait for another.
 
 `engine.scheduler` runs one task at a time; `engine.choices` decide which, by chance.
-`known_bad` has what the model must catch.
+`known_bad` has algorithms that the model must catch.
 `play` sums up many histories, and `checks.coverage` the conditions that they met.
-`docs/proof.md` says what all of this proves; `pages` compares its figures.
+`docs/proof.md` explains the conclusions; `pages` compares its figures.
 """

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 from rich.table import Table
 
-from simulation.console import FOUND, compare, console, played, progress, show
+from simulation.console import PROBLEM, compare, console, played, progress, show
 from simulation.known_bad.algorithms import ALGORITHMS, CORRECT_BUT_COSTLY, KNOWN_BAD
 from simulation.play import Totals, play, play_on_all_cores
 from simulation.world.execution_environment import SHIPPED
@@ -77,7 +77,7 @@ def known_bad(
     for name in wrong:
         console.print(f"unexpected: {name}", style="red", markup=False)
     if wrong:
-        raise typer.Exit(FOUND)
+        raise typer.Exit(PROBLEM)
     compare(f"all {len(KNOWN_BAD)} caught, the last at seed {last}")
 
 

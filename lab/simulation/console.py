@@ -1,4 +1,4 @@
-"""What the programs of the laboratory print of histories."""
+"""Prints histories for the programs of the laboratory."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -14,8 +14,8 @@ from simulation.world.world import Outcome
 
 console: Final = Console()
 
-FOUND: Final = 1
-"""Exit status: a promise was broken, or the page says something else; rich has it, too,
+PROBLEM: Final = 1
+"""Exit status: a promise was broken, or the page has other figures; rich uses it, too,
 when the reader is gone."""
 
 
@@ -30,11 +30,11 @@ def show(outcome: Outcome) -> None:
     said = outcome.violation or "every promise was kept"
     console.print(str(said), markup=False)
     if outcome.violation:
-        raise typer.Exit(FOUND)
+        raise typer.Exit(PROBLEM)
 
 
 def progress() -> Progress:
-    """Return bars that count."""
+    """Return progress bars."""
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
     return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True))
 
@@ -71,12 +71,12 @@ def table_of(rows: Iterable[tuple[str, int]]) -> Table:
 
 
 def compare(figures: str) -> None:
-    """Print figures, which the page has too.
+    """Print figures, and compare them with the page.
 
     Raises:
-        Exit: The page has others.
+        Exit: The page has other figures.
     """
     console.print(figures)
     for line in unsaid("docs/proof.md", figures):
         console.print(line, style="red", markup=False)
-        raise typer.Exit(FOUND)
+        raise typer.Exit(PROBLEM)

@@ -1,4 +1,4 @@
-"""Figures that a page of the repository has, and the command that computes them."""
+"""Compares figures of a page with computed ones."""
 
 from pathlib import Path
 from typing import Final
@@ -7,6 +7,6 @@ ROOT: Final = Path(__file__).parents[2]
 
 
 def unsaid(page: str, *figures: str) -> list[str]:
-    """Return a line for each of these figures that a page does not have."""
+    """Return a line for each figure that a page lacks."""
     text = (ROOT / page).read_text(encoding="utf-8")
     return [f"not in {page}: {figure}" for figure in figures if figure not in text]

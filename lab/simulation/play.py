@@ -53,7 +53,7 @@ class Totals:
     counts: Counter[str] = field(default_factory=Counter)
     """Events by kind."""
     violations: list[tuple[int, Violation]] = field(default_factory=list)
-    """Seeds, and what each of them broke."""
+    """The seeds with violations."""
     met: Counter[str] = field(default_factory=Counter)
     """The number of histories that met each condition."""
     intervals: dict[str, float] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Totals:
 
     @property
     def breaks(self) -> Invariant | None:
-        """What the first of these histories with a violation broke."""
+        """The invariant that the first violation breaks."""
         return self.violations[0][1].check if self.violations else None
 
     def add(self, seed: int, outcome: Outcome) -> None:

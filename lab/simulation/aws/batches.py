@@ -1,4 +1,4 @@
-"""Rules that the batch calls of SNS and SQS share."""
+"""The common rules of the batch calls of SNS and SQS."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ def entries_of(
     """Return the entries of a batch call.
 
     Raises:
-        ServiceError: The call is refused as a whole.
+        ServiceError: The whole call is rejected.
     """
     if not entries:
         raise ServiceError(f"{prefix}EmptyBatchRequest")
@@ -35,7 +35,7 @@ def entries_of(
 
 
 def size_of(entry: Mapping[str, Any], body: str) -> int:
-    """Return the bytes that count: those of the body and of the attributes."""
+    """Return the bytes of the body and of the attributes."""
     size = _length(entry.get(body, ""))
     for name, attribute in entry.get("MessageAttributes", {}).items():
         size += _length(name) + sum(_length(part) for part in attribute.values())
@@ -53,7 +53,7 @@ def take(
 
     Args:
         entries: The entries of the request.
-        accept: Returns what it did, or raises why the entry is refused.
+        accept: Returns the result of an entry, or raises its error.
         choices: Decide which entries fail.
         partly: Whether some entries fail without a fault of their own.
     """

@@ -38,7 +38,7 @@ class Client:
         """Make a call.
 
         Raises:
-            ClientError: The service refused the request.
+            ClientError: The service rejected the request.
             BotoCoreError: No answer arrived.
         """
         if operation == "transact_write_items":
@@ -62,7 +62,7 @@ class Client:
 
 
 class AlteredClient:
-    """A client but for some of its operations."""
+    """A client with some operations replaced."""
 
     def __init__(self, client: Any, **operations: Callable[..., Any]) -> None:
         vars(self).update(operations)

@@ -1,4 +1,4 @@
-"""DynamoDB, as far as the shipped and the known-bad algorithms rely on it."""
+"""DynamoDB, as far as the algorithms depend on it."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ class DynamoDB:
         """Answer a request; `operation` is the name of boto3's method.
 
         Raises:
-            ServiceError: The request is refused.
+            ServiceError: The request is rejected.
         """
         operations: dict[str, Callable[[Request], Answer]] = {
             "query": self._query,

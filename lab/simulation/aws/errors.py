@@ -1,4 +1,4 @@
-"""The errors of the services, and which of them botocore retries."""
+"""The errors of the services, and the retry rule of botocore."""
 
 from http import HTTPStatus
 from typing import Any, Final

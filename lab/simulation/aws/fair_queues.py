@@ -21,7 +21,7 @@ NOISY_IN_FLIGHT: Final = 30
 
 @dataclass
 class FairQueue(Queue):
-    """A standard queue, but for its order."""
+    """A standard queue with another order."""
 
     seconds: defaultdict[str | None, float] = field(
         default_factory=lambda: defaultdict(float)

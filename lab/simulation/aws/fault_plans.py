@@ -41,7 +41,7 @@ class Outage:
 
 @dataclass
 class FaultPlan:
-    """Decides which calls fail; of this plan, none does."""
+    """Decides which calls fail; in this plan none does."""
 
     injected: Counter[Fault] = field(default_factory=Counter, init=False)
 

@@ -44,7 +44,7 @@ class Context(LambdaContext):
 
 @dataclass
 class Poller:
-    """One of Lambda's pollers, with an execution environment of its own."""
+    """A poller of Lambda with its execution environment."""
 
     name: str
     scheduler: Scheduler
@@ -61,7 +61,7 @@ class Poller:
     """Called with an invocation's name, its batch, and the ids of its failures."""
     invocations: int = 0
     warm_handler: Handler | None = None
-    """Of the execution environment, unless it was killed."""
+    """The handler of the execution environment, unless it was killed."""
 
     def run(self) -> None:
         """Poll for ever."""

@@ -41,7 +41,7 @@ class Service(Protocol):
         """Answer a request; do only a part of a batch if `partly`.
 
         Raises:
-            ServiceError: The request is refused.
+            ServiceError: The request is rejected.
         """
         ...
 
@@ -79,7 +79,7 @@ class Network:
     """Additional seconds that calls of these names take."""
     services: Process = field(default_factory=lambda: Process(SERVICES))
     calls: Counter[str] = field(default_factory=Counter)
-    """Made so far, by operation."""
+    """The count of calls by operation."""
 
     def configured(self, config: Mapping[str, Any]) -> "Network":
         """Return the network as a client with this configuration uses it."""
@@ -93,7 +93,7 @@ class Network:
         """Send a request; retry it as botocore does.
 
         Raises:
-            Exception: As of botocore.
+            Exception: Like botocore.
         """
         for attempt in range(1, self.attempts + 1):
             try:
@@ -159,7 +159,7 @@ class Network:
     def _lateness(self, fault: Fault) -> float:
         """Return the delay of a call that is executed after its caller is gone.
 
-        Of one that was killed, this is 0 or around the redelivery of its messages.
+        For a killed caller it is 0, or close to the redelivery of its messages.
         """
         if fault.value.times_out:
             return self.read_timeout + self.choices.duration(0.0, MAX_LATENESS_SECONDS)
@@ -172,7 +172,7 @@ class Network:
         """End the call after this time: raise the fault's error, or kill the caller.
 
         Raises:
-            Exception: As of botocore.
+            Exception: Like botocore.
             GreenletExit: The caller was killed.
         """
         self._sleep(seconds)

@@ -38,13 +38,13 @@ class Queue:
     dead_letters: "Queue | None" = None
     messages: dict[str, Message] = field(default_factory=dict)
     arrived: list[Message] = field(default_factory=list)
-    """Every message that ever arrived."""
+    """All messages that have arrived."""
     on_send: Callable[[Mapping[str, Any]], None] = lambda _: None
-    """Called with a client's message before it is taken."""
+    """Called with a client's message before it is accepted."""
     on_arrival: Callable[[Message], None] = lambda _: None
     on_delete: Callable[[Message], None] = lambda _: None
     _idle: list[Future] = field(default_factory=list)
-    """Of the pollers that wait for a message."""
+    """The futures of the pollers that wait for a message."""
     _serial: "count[int]" = field(default_factory=lambda: count(1))
 
     def send(

@@ -1,1 +1,1 @@
-"""What a history must keep, what it broke, and the conditions that it met."""
+"""The invariants of a history, their violations, and the conditions that it met."""

@@ -34,7 +34,7 @@ class Fates:
         )
 
     def finish(self) -> None:
-        """Check what became of the messages when nothing is left to do."""
+        """Check the final fate of every message."""
         if self.monitor.queue.messages:
             broken(Invariant.QUEUE_AT_END, "the queue never drained")
         self._check_lost()

@@ -28,7 +28,7 @@ TRUE_OF_VALID: Final[Mapping[str, Fault]] = {
 }
 """The errors of messages that are valid: the field, and the reason's code."""
 ANNOUNCED_DELIVERIES: Final = 4
-"""Of poison, which is dead-lettered without its event afterwards."""
+"""The deliveries after which poison is dead-lettered without its event."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Refusals:
 
     monitor: Monitor
     at_caps: list[tuple[Request, frozenset[int]]] = field(default_factory=list)
-    """Requests refused at their caps, with what `below_seeds` says of their keys.
+    """Requests refused at their caps, with the result of `below_seeds` for their keys.
 
     Those numbers are no excuse: a read of the key shows them.
     """

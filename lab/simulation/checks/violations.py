@@ -5,7 +5,7 @@ from typing import NoReturn
 
 
 class Invariant(Enum):
-    """What a history can break; a test names who breaks each of them first."""
+    """The invariants of a history; a test names the first breaker of each."""
 
     # Numbers.
     ATTEMPT = auto()  # A worker tries after its own head only: the proof's invariant.
@@ -79,7 +79,7 @@ class Violation(BaseException):
         self.check = check
 
     def __str__(self) -> str:
-        """Return what happened."""
+        """Return the violation as text."""
         return str(self.args[1])
 
 

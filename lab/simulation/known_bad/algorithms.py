@@ -172,4 +172,4 @@ ALGORITHMS: Final = {
     algorithm.name: algorithm
     for algorithm in (SHIPPED, *CORRECT_BUT_COSTLY, *KNOWN_BAD)
 }
-"""Those that a command can name."""
+"""The algorithms by name, for commands."""

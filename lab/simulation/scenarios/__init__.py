@@ -1,1 +1,1 @@
-"""What a history begins with: its messages, workers, latencies and faults."""
+"""The start of a history: its messages, workers, latencies and faults."""

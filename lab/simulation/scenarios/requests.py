@@ -34,9 +34,9 @@ OPTIONAL: Final[Mapping[str, Any]] = {
 """The optional fields and their defaults: of version 1, for no default may change."""
 MAX_BODY_BYTES: Final = 256 * 1024
 MAX_NAMES: Final = 100
-"""Of the body's object; a page of the producers says so."""
+"""The limit of the body's object, by the producers' page."""
 MAX_DIGITS: Final = 16
-"""Of a whole number; Python refuses to read one of thousands."""
+"""The limit of a whole number; Python rejects thousands of digits."""
 
 NOT_JSON: Final = "not_json"
 ENVELOPES: Final = (
@@ -65,7 +65,7 @@ _ORDER: Final = (
     *("missing", "too_many", LONE_SURROGATE, "unknown_value", "wrong_type"),
     *("out_of_range", "too_long", "too_short", "pattern"),
 )
-"""Of several codes of one field the first counts."""
+"""The order of codes: the first of a field counts."""
 
 
 class RepeatedNameError(ValueError):
@@ -112,7 +112,7 @@ def parse(body: str) -> Request | None:
 
 
 def fault_of(body: str) -> Fault | None:
-    """Return why a message is refused, if its body is the reason."""
+    """Return the fault of a refused message, if its body is the reason."""
     if len(body.encode(errors="surrogatepass")) > MAX_BODY_BYTES:
         return "body", "too_large"
     try:
@@ -183,7 +183,7 @@ def canonical(content: Mapping[str, Any]) -> str:
 
 
 def _object(body: str) -> Fields | None:
-    """Read an object without a name twice; Python refuses a byte-order mark."""
+    """Read an object without repeated names; Python rejects a byte-order mark."""
     try:
         given = _read(body)
     except (ValueError, RecursionError):

@@ -39,7 +39,7 @@ from ticket_numbering.worker.turns import Turns
 from ticket_numbering.worker.worker import Worker
 
 SALT: Final = "AAAAAAAAAAAAAAAAAAAAAA"
-"""Of every ticket: a random one would make equal seeds differ."""
+"""The salt of every ticket: a random one would make equal seeds differ."""
 
 CHANGES: Final = 0.1
 """The share of readings at which the clock has jumped or stands still."""
@@ -116,11 +116,11 @@ class ExecutionEnvironment:
     sns: Any
     sqs: Any
     source: Any
-    """Of the source queue, which only a known-bad algorithm calls."""
+    """The client of the source queue, for known-bad algorithms only."""
     clock: Clock
     max_attempts: int = SETTINGS.max_attempts
     cache: SequenceCache = field(default_factory=SequenceCache)
-    """Of the current execution environment; a cold start empties it."""
+    """The cache of the execution environment; a cold start empties it."""
     dead_letter_queue: str = SETTINGS.dead_letter_queue_url
 
     def store(self) -> DynamoDBTicketStore:
@@ -188,7 +188,7 @@ class Algorithm:
     name: str
     build: Callable[[ExecutionEnvironment], Handler]
     breaks: Invariant | None = None
-    """What a known-bad algorithm breaks first."""
+    """The invariant that a known-bad algorithm breaks first."""
     has_key_records: bool = True
     """Whether each ticket has a key record, as with the shipped one."""
     deletes_tickets: bool = False
