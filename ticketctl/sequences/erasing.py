@@ -74,15 +74,14 @@ def _record_of(
     """
     item = TableReader.of(stack).recorded([ticket.key]).get(ticket.key)
     record = key_record(item) if item else None
-    match record:
-        case KeyRecord() if record.number == ticket.number:
-            return record, []
-        case KeyRecord():
-            why = f"its key is recorded for {record.project_id}-{record.number}"
-        case MalformedRecord():
-            why = f"{record}; see: {stack.program} audit"
-        case None:
-            why = "its key has no record, or none any more"
+    if record is None:
+        why = "its key has no record, or none any more"
+    elif isinstance(record, MalformedRecord):
+        why = f"{record}; see: {stack.program} audit"
+    elif record.number != ticket.number:
+        why = f"its key is recorded for {record.project_id}-{record.number}"
+    else:
+        return record, []
     return None, [f"{ticket.ticket_key} alone is erased: {why}"]
 
 

@@ -234,8 +234,8 @@ class TestErasedChain:
     @pytest.mark.parametrize(
         ("change", "why", "is_late"),
         [
-            ({}, "there is no record of its key, or no more", False),
-            ({}, "there is no record of its key, or no more", True),
+            ({}, "its key has no record, or none any more", False),
+            ({}, "its key has no record, or none any more", True),
             ({"number": 8}, "its key is recorded for PROJ-8", False),
             ({"number": 8}, "its key is recorded for PROJ-8", True),
             ({"fingerprint": "odd"}, "PROJ#k is malformed", False),
