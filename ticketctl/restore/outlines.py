@@ -68,11 +68,11 @@ def outline_of(database: Database, project_id: str) -> Outline:
     is_tied |= not database.has(project_id, TICKET_THERE)
     for number in database.numbers(project_id, DIFFERENT):
         slot = database.slot(project_id, number)
-        if slot.own and slot.there:
-            is_tied |= is_tie(slot.own, slot.there)
-            if not agree(slot.own, slot.there):
-                outline.other = number
-                break
+        assert slot.own and slot.there  # noqa: S101, PT018 - Two that are different.
+        is_tied |= is_tie(slot.own, slot.there)
+        if not agree(slot.own, slot.there):
+            outline.other = number
+            break
     there = database.slot(project_id, last).there
     following = database.slot(project_id, last + 1).own
     goes_on = there and there.chain and covers(following, there.chain)

@@ -291,6 +291,12 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"status": "erased", "title": "erased", "erased_at": "-", "erased_reason": "-"},
         UNTIED,
     ),
+    "no-hash-where-one-is-kept": (
+        reserved(LAST),
+        LAST,
+        {"chain": None, "salt": None, "origin": EXTERNAL},
+        "a lost ticket with another hash has this number",
+    ),
     "lost-and-changed": (
         both(reserved(LAST), unrecorded(LAST)),
         LAST,
@@ -389,16 +395,17 @@ class TestRefusals:
         self, history: History
     ) -> None:
         """An older or a partial file wrote it as one of another system."""
-        stage, before = history.stage, history.tickets()
+        stage, before, due = history.stage, history.tickets(), 4_000_000_000
         bare = {"chain": None, "salt": None, "origin": EXTERNAL}
         stage.change("PROJ", 11, **bare)
-        stage.change("PROJ", "key-11", chain=None)
+        stage.change("PROJ", "key-11", chain=None, expires_at=due)
         history.lose(12)
 
         ended = stage.call("restore", history.saved)
 
         assert ended.status == Status.OK, ended.err
         assert history.tickets() == before
+        assert stage.records()["key-11"]["expires_at"] == due
         assert not findings_of(stage)
 
     def test_key_gets_no_record_when_its_time_is_over(self, history: History) -> None:

@@ -4,6 +4,7 @@ import json
 import shlex
 from collections.abc import Callable
 from copy import deepcopy
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,20 @@ class TestInterrupted:
         assert "a restore has not come to its end" in refused.err
         assert "a restore" not in killed.call("start").err
 
+    def test_nothing_goes_back_when_another_item_was_written_since_the_kill(
+        self, past: Stage
+    ) -> None:
+        """Another program wrote into what the killed one had left open."""
+        empty(past)
+        past.before("transact_write_items", failing(KeyboardInterrupt()))
+        restore(past, "--project", "PROJ")
+        past.put(5, idempotency_key="other")
+
+        ended = restore(past, "--project", "PROJ")
+
+        assert "nothing shows that it is of the same history" in ended.err
+        assert past.given() == [5]
+
 
 def number(stage: Stage, *numbers: int) -> None:
     """Write tickets as a worker does, with their records."""
@@ -238,6 +253,21 @@ class TestBlocks:
         there = stage.tickets()
         assert there[120]["reserved_up_to"] == there[1]["reserved_up_to"] == 120
         assert 60 not in there
+
+    def test_ticket_vouches_for_the_one_before_it_when_it_came_with_another_block(
+        self, long: Stage
+    ) -> None:
+        before = long.tickets()
+        for lost in range(500, 600):
+            long.lose("PROJ", lost)
+            long.lose("PROJ", f"key-{lost}")
+        pauses: list[int] = []
+        long.on_pause = lambda: pauses.append(1)
+
+        restore(long)
+
+        assert long.tickets() == before
+        assert not pauses  # Each block was written as it was.
 
     def test_other_lines_of_a_block_are_back_when_one_cannot_be(
         self, long: Stage
@@ -337,6 +367,18 @@ class TestWorker:
 class TestLineByLine:
     """Where the tables have something of a project, they vouch for each line."""
 
+    def test_ticket_is_as_it_was_when_the_next_ones_record_is_malformed(
+        self, past: Stage
+    ) -> None:
+        before = past.read("PROJ", 21)
+        past.change("PROJ", "key-22", number="x")
+        past.lose("PROJ", 21)
+
+        ended = restore(past)
+
+        assert "PROJ-22: its idempotency_key is taken" in ended.err
+        assert past.read("PROJ", 21) == before
+
     @pytest.mark.parametrize("chain", ["", f"v1:{'b' * 43}"], ids=["none", "other"])
     def test_record_of_a_lost_ticket_stays_away_when_its_hash_is_not_there(
         self, past: Stage, chain: str
@@ -409,10 +451,14 @@ class TestHeads:
         assert "PROJ-5: its content does not have the saved hash" in ended.err
         assert tables(past) == {"tickets": [], "keys": []}
 
-    def test_head_above_the_file_says_nothing(self, past: Stage) -> None:
+    def test_file_goes_back_when_its_heads_hold(self, past: Stage) -> None:
+        """One of a lost ticket has no content; one above the file says nothing."""
         before = tables(past)
-        chain = past.tickets()[23]["chain"]
-        heads = [{"project_id": "PROJ", "number": n, "chain": chain} for n in (23, 24)]
+        chains = {n: past.tickets()[n]["chain"] for n in (6, 23)} | {24: "v1:-"}
+        heads = [
+            {"project_id": "PROJ", "number": number, "chain": chain}
+            for number, chain in chains.items()
+        ]
         empty(past)
 
         ended = restore(past, "--heads", past.file(*heads))
@@ -444,6 +490,21 @@ class TestErased:
         assert "salt" not in after
         assert past.records()["key-21"]["fingerprint"] == "erased:"
         assert not audited(past).findings
+
+    def test_imported_ticket_is_as_it_was_when_it_is_lost_after_its_erasure(
+        self, past: Stage
+    ) -> None:
+        """It has no hash, so no commitment stays for one."""
+        past.call("erase", "PROJ-1", "--reason", "asked to")
+        before = past.read("PROJ", 1)
+        past.lose("PROJ", 1)
+
+        ended = restore(past)
+
+        assert ended.status == Status.OK, ended.err
+        after = past.read("PROJ", 1)
+        assert after.keys() == before.keys()
+        assert after["title"] == before["title"]
 
     def test_text_stays_away_when_the_next_ticket_starts_a_segment(
         self, stage: Stage
@@ -559,6 +620,18 @@ class TestGrounds:
         assert "PROJ-5: DynamoDB rejects it as invalid" in ended.err
         assert 5 not in past.tickets()
 
+    def test_restore_ends_when_aws_does_not_let_it_write(self, past: Stage) -> None:
+        for lost in (5, 21):
+            past.lose("PROJ", lost)
+        denied = failing(client_error("AccessDeniedException"))
+        past.before("transact_write_items", denied)
+
+        ended = restore(past)
+
+        assert ended.status == Status.CLOUD
+        assert "AccessDeniedException" in ended.err
+        assert not {5, 21} & past.tickets().keys()
+
     def test_line_backs_off_when_others_keep_writing_its_number(
         self, past: Stage
     ) -> None:
@@ -634,27 +707,29 @@ class TestEnds:
     def test_hole_is_named_once_with_commands_that_let_the_rest_come_back(
         self, stage: Stage
     ) -> None:
-        """The records of the keys name its numbers, and have kept their hashes."""
+        """The records of two keys name numbers of it, and have kept their hashes."""
         stage.controls.mapping = "Disabled"
         number(stage, *range(1, 10))
         saved(stage).write_text(stage.call("export").out)
         rewritten(
             stage,
-            lambda line: None if line.get("number") in {5, 6} else counted(line, 7),
+            lambda line: None if line.get("number") in {5, 6, 7} else counted(line, 6),
         )
         for lost in range(4, 10):
             stage.lose("PROJ", lost)
+        stage.lose("PROJ", "key-6")
         before = stage.records()
 
         ended = restore(stage)
         assert ended.err.count("the numbers above wait") == 1
         assert max(stage.tickets()) == 4
         run_printed(stage, ended.out)
+        assert sorted(stage.tickets()) == [*range(1, 8)]
         again = restore(stage)
 
         assert again.status == Status.OK, again.err
         assert stage.records() == before
-        assert stage.tickets()[6]["chain"] == before["key-6"]["chain"]
+        assert stage.tickets()[7]["chain"] == before["key-7"]["chain"]
         assert not audited(stage).findings
 
     def test_hole_is_named_when_the_tickets_around_it_come_back_without_hashes(
@@ -748,6 +823,21 @@ class TestFile:
             ExportReader(database, file).read(copy, is_part=False)
 
             assert file.item(database, "PROJ", 5).fields == past.tickets()[5]
+
+    def test_item_is_as_it_was_when_its_line_has_a_list_or_a_fraction(
+        self, past: Stage
+    ) -> None:
+        """Other programs write whole numbers as fractions, too."""
+        past.change("PROJ", 5, labels=["a", Decimal("1.5")])
+        saved(past).write_text(past.call("export").out)
+        rewritten(past, with_field("number", 5.0))
+        before = tables(past)
+        empty(past)
+
+        ended = restore(past)
+
+        assert ended.status == Status.OK, ended.err
+        assert tables(past) == before
 
     def test_lines_come_back_in_any_order(self, past: Stage) -> None:
         before = tables(past)

@@ -21,7 +21,8 @@ from tests.support.line import (
 )
 from ticket_numbering.adapters.dynamodb_line import EXPIRES_AFTER_SECONDS, DynamoDBLine
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
-from ticket_numbering.allocation.place import LineStore, Place
+from ticket_numbering.allocation.line import MAX_PROJECTS, Line
+from ticket_numbering.allocation.place import LineStore, Place, View
 from ticket_numbering.allocation.store import BlockInvalid
 from ticket_numbering.contract.errors import StoreRefusedError, StoreUnavailableError
 
@@ -331,6 +332,18 @@ class TestWaiting:
         assert "give_up PROJ 0" in line.calls
         assert environment.tickets.numbers() == [*range(1, 21)]
         assert seconds < FIRST_NUMBER_SECONDS
+
+    def test_no_project_queues_any_more_when_there_is_one_too_many(self) -> None:
+        line = Line(
+            FakeLine(), views={f"P{n}": View() for n in range(MAX_PROJECTS - 1)}
+        )
+
+        for _ in range(2):
+            line.contended("the last one")
+            assert len(line.views) == MAX_PROJECTS
+        line.contended("one too many")
+
+        assert [*line.views] == ["one too many"]
 
 
 class TestGivingBack:
