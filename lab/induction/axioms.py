@@ -48,7 +48,7 @@ AXIOMS: Final[Sequence[Axiom]] = (
         "a condition, not a fact about AWS",
     ),
     Axiom(
-        "A query returns the highest item of one moment, but for blocks just decided.",
+        "A query returns the highest item of one moment, except blocks just decided.",
         "above what it shows there may be tickets, and no item that an operator put, "
         "but where nothing was",
         f"our reading of what is {_GUIDE}",
