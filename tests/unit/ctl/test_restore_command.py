@@ -114,6 +114,17 @@ class TestWhole:
         there = {item["project_id"]["S"] for item in tables(past)["tickets"]}
         assert there == {"OPS"}
 
+    def test_key_has_no_record_when_its_ticket_has_no_date(self, past: Stage) -> None:
+        past.change("PROJ", 1, assigned_at=None)
+        past.lose("PROJ", "import:PROJ-1")
+        before = tables(past)
+        saved(past).write_text(past.call("export").out)
+        empty(past)
+
+        restore(past)
+
+        assert tables(past) == before
+
     def test_times_of_keys_are_those_of_their_tickets(self, past: Stage) -> None:
         """But for imported ones, whose time begins when their records are made."""
         past.controls.parameters["IdempotencyRetentionDays"] = "40"
