@@ -14,7 +14,7 @@ from hypothesis import settings
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")
 
-# A shell lets what it starts with `&` ignore Ctrl-C, and tests of Ctrl-C send it.
+# A background process ignores Ctrl-C, which some tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _USERS = {name: text for name, text in os.environ.items() if name[:4] == "AWS_"}

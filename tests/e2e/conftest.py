@@ -35,7 +35,7 @@ from ticketctl.verify.outcome import check_outcomes
 
 Found = TypeVar("Found")
 
-# What a test starts finds the packages, as the program that `make setup` makes does.
+# Child processes find the packages, like the programs of `make setup`.
 os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "src")))
 
 DELIVERIES_AT_ONCE = 8
@@ -193,7 +193,7 @@ class System:
         return Observed(self.sent, self.announcements(), letters, projects)
 
     def problems(self) -> Sequence[str]:
-        """Wait for all outcomes of the sent messages; return what breaks a promise."""
+        """Wait for all outcomes of the sent messages; return the violations."""
         self.wait_for(lambda: not check_outcomes(self.observed()).missing)
         self.settle()
         verdict = check_outcomes(self.observed())
@@ -324,6 +324,6 @@ BUILTIN_HANDLERS.append(("before-parameter-build", note_rights))
 
 @pytest.fixture(scope="module")
 def ctl(deployed: LocalStack) -> Ctl:
-    """Return what calls commands that meet the system."""
+    """Return a caller of commands on the system."""
     neutral = {"COLUMNS": WIDTH, "AWS_PROFILE": None, "AWS_SESSION_TOKEN": None}
     return CtlWithRights({**variables(deployed), **neutral})

@@ -64,7 +64,7 @@ def bodies(project: str, count: int) -> list[str]:
 
 
 def last_verdict(run: Run) -> Outcome:
-    """Wait for what is still to come."""
+    """Wait for the missing outcomes."""
     return run.follow(Messages(()), PATIENCE_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""What no emulator shows: conflicts, half-seen blocks, throttling, partial failures.
+"""Effects without an emulator: conflicts, half-seen blocks, throttling, failures.
 
 These cases run on the model alone, most under hand-made choices. A transaction takes a
 step every ten seconds of the virtual clock, so the times say which call is where.

@@ -1,4 +1,4 @@
-"""Workers that contend show what contradicts the proof, if AWS does."""
+"""Contending workers reveal contradictions between AWS and the proof."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The check of a gradual update sees what is out of order, without AWS."""
+"""The check of a gradual update sees a wrong order, without AWS."""
 
 from dataclasses import replace
 from typing import Any

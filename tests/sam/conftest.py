@@ -142,7 +142,7 @@ def local_system(
 
 @pytest.fixture(scope="session")
 def invoke(local_system: tuple[LocalStack, Path]) -> Callable[[Path], Invocation]:
-    # Only where the image is there: elsewhere the SAM CLI pulls it.
+    # Only if the image exists: otherwise the SAM CLI pulls it.
     options = ["--skip-pull-image"] if docker("image", "inspect", IMAGE) else []
 
     def run(event: Path) -> Invocation:

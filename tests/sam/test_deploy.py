@@ -61,7 +61,7 @@ class Account:
         return machines
 
     def _simplify(self) -> None:
-        """Leave out what the emulator's CloudFormation refuses."""
+        """Leave out the parts that the emulator's CloudFormation rejects."""
         template = self.build / "template.yaml"
         document = yaml_parse(template.read_text(encoding="utf-8"))
         simplify_alarms(document)

@@ -1,4 +1,4 @@
-"""`docs/examples/verify.py` on what the shipped worker wrote."""
+"""`docs/examples/verify.py` on the tables of the shipped worker."""
 
 from collections import defaultdict
 from typing import Any, Final

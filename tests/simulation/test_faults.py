@@ -17,7 +17,7 @@ EFFECTS: dict[Fault, tuple[list[str], int | None]] = {
     Fault.FAILED_AFTER: (["applied"], 500),
     Fault.KILLED_AFTER: (["applied", "killed"], None),
 }
-"""What happens in turn, and the status of the answer, if there is one."""
+"""The events in their order, and the status of the answer, if there is one."""
 
 
 @pytest.mark.parametrize("fault", [*QUICK, *SLOW])

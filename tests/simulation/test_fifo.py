@@ -71,7 +71,7 @@ class TestOrder:
 
 
 def hot_days(workers: int, *, fifo: bool) -> list[Outcome]:
-    """Play calm days on which ten full batches of one project wait."""
+    """Play days without faults on which ten full batches of one project wait."""
     day = replace(calm_day(100, workers), fifo=fifo)
     return [World(day, Choices(seed)).run() for seed in CALM_DAYS]
 

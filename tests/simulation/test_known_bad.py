@@ -74,7 +74,7 @@ class TestKnownBadAlgorithms:
 
 
 class TestCorrectAlgorithms:
-    """What differs from the shipped algorithm only in its costs is not accused."""
+    """An algorithm that only costs more breaks no promise."""
 
     @pytest.mark.parametrize("algorithm", CORRECT_BUT_COSTLY, ids=attrgetter("name"))
     def test_no_violation_is_found_when_the_algorithm_only_costs_more(
@@ -88,7 +88,7 @@ class TestCorrectAlgorithms:
 
 
 def _play_small(bodies: list[str], algorithm: Algorithm) -> Iterator[Violation]:
-    """Yield what breaks where two workers and the order of events are all there is."""
+    """Yield the violations of two workers without faults."""
     scenario = Scenario(
         [Sending(0.0, body) for body in bodies],
         batch_size=1,

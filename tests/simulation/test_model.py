@@ -57,7 +57,7 @@ class Stage:
         return [int(number) for _, number in keys]
 
     def state(self) -> tuple[set[Address], int, list[int]]:
-        """Return what is locked, the number of decisions, and project P's numbers."""
+        """Return the locked items, the number of decisions, and project P's numbers."""
         return {*self.tables.locked}, len(self.decisions), [*self.numbers()]
 
 

@@ -55,7 +55,7 @@ def record(number: int, key: str = "key") -> Item:
 
 
 class Harness:
-    """A monitor, what it looks at, and the actions of a history."""
+    """A monitor, its tables and queues, and the actions of a history."""
 
     def __init__(self) -> None:
         choices = Choices(1)
@@ -273,7 +273,7 @@ NUMBERED: list[tuple[Invariant, list[Step]]] = [
         [RIVAL, ERASE, call("receive", request("P", "key")), ANNOUNCE_RIVAL],
     ),
 ]
-"""What is broken by these steps, after the usual request got number 1."""
+"""The invariant that these steps break, after the usual request got number 1."""
 
 FRESH: list[tuple[Invariant, list[Step]]] = [
     (Invariant.UNREQUESTED, [COMMIT]),
@@ -307,12 +307,12 @@ FRESH: list[tuple[Invariant, list[Step]]] = [
     (Invariant.IMPORT_BEYOND_SEED, [call("import_", 2)]),
     (Invariant.TABLES_AT_END, [call("reserve", 1), call("lose_ticket"), FINISH]),
 ]
-"""What is broken by these steps, from the start."""
+"""The invariant that these steps break, from the start."""
 
 
 @contextmanager
 def breaking(check: Invariant) -> Iterator[None]:
-    """Demand that the block breaks what a check sees."""
+    """Expect a violation in the block."""
     with pytest.raises(Violation) as caught:
         yield
     assert caught.value.check is check
@@ -486,11 +486,11 @@ AT_THE_END: list[tuple[Invariant, Callable[[World], object]]] = [
         lambda world: setattr(world, "scenario", replace(DAY, max_attempts=0)),
     ),
 ]
-"""What is broken by these changes, which no decision shows."""
+"""The invariant that these changes break, without a decision."""
 
 
 class TestWorld:
-    """The monitor sees what workers announce and return."""
+    """The monitor sees the announcements and responses of workers."""
 
     @pytest.mark.parametrize(("algorithm", "check"), WORLDS)
     def test_broken_promise_is_seen_when_nothing_else_goes_wrong(

@@ -28,7 +28,7 @@ MET: Final = (
     *("origins lost", "reserved numbers given way", "hashes given again"),
     *("numbers refused", "printed commands", "requests repeated"),
 )
-"""What so many histories meet."""
+"""The conditions that these histories meet."""
 
 
 def test_old_requests_have_their_numbers_or_a_reason_when_an_export_is_restored() -> (

@@ -54,11 +54,11 @@ MET: Final = {
     # An import that was killed is run again.
     40: ["given between the steps of a seed", "there already"],
 }
-"""What operators and workers meet more than once in so many histories."""
+"""The conditions that operators and workers meet more than once."""
 
 
 def altering(**operations: Callable[..., Any]) -> Wrapper:
-    """Return what makes a client with other operations, which get the real client."""
+    """Return a maker of clients with other operations, which get the real client."""
 
     def alter(real: Any) -> AlteredClient:
         changed = {
@@ -119,7 +119,7 @@ def create_ticket(real: Any, **request: Any) -> Any:
 
 
 def voiding(change: str, **values: str) -> Wrapper:
-    """Return what changes more of a voided ticket."""
+    """Return a change of more attributes of a voided ticket."""
 
     def update(real: Any, **request: Any) -> Any:
         more = {f":{name}": {"S": value} for name, value in values.items()}
@@ -134,7 +134,7 @@ def voiding(change: str, **values: str) -> Wrapper:
 
 
 def erasing(change: Callable[[list[Any]], object]) -> Wrapper:
-    """Return what changes the transactions which erase: ticket, and record of a key."""
+    """Return a change of the erasing transactions: of ticket and key record."""
 
     def write(real: Any, **request: Any) -> Any:
         actions = deepcopy(request["TransactItems"])
@@ -146,7 +146,7 @@ def erasing(change: Callable[[list[Any]], object]) -> Wrapper:
 
 
 def erasing_ticket(change: Callable[[dict[str, Any]], object]) -> Wrapper:
-    """Return what changes the items that erased tickets become."""
+    """Return a change of the items of erased tickets."""
     return erasing(lambda actions: change(actions[0]["Put"]["Item"]))
 
 
@@ -205,7 +205,7 @@ class TestSeedAmongWorkers:
 
 
 class TestConditions:
-    """What a promise excepts happens, and nothing else does."""
+    """Only the exceptions of a promise happen."""
 
     def test_refusal_at_a_cap_is_contradicted_below_an_unfinished_seed_alone(
         self,
@@ -262,7 +262,7 @@ OPERATORS: Final[Sequence[tuple[Wrapper, Invariant]]] = (
     (erasing_ticket(lambda item: item.update(salt={"S": SALT})), Invariant.ERASED_TEXT),
     (erasing_ticket(lambda item: item.pop("chain", None)), Invariant.MARK_CHANGED),
 )
-"""Known-bad operators, and what each of them breaks first."""
+"""Known-bad operators, and the invariant that each breaks first."""
 
 
 class TestKnownBad:

@@ -29,7 +29,7 @@ def access_control(directory: Path) -> Mapping[str, str]:
     )
     return {
         "AUTH": "true",
-        # The template's policies deny whatever comes without TLS.
+        # The template's policies deny every call without TLS.
         "USE_SSL": "1",
         "MINISTACK_SSL_CERT": str(certificate),
         "MINISTACK_SSL_KEY": str(key_file),

@@ -74,11 +74,11 @@ class Reply:
     """DynamoDB's header; another one than `checksum_of` says that it is damaged."""
     encoding: str = "utf-8"
     page: str = ""
-    """In place of the content: what a proxy shows that wants a password."""
+    """The login page of a proxy, in place of the content."""
 
 
 def checksum_of(content: Mapping[str, Any]) -> str:
-    """Return what DynamoDB's header says of an answer."""
+    """Return the checksum header of a response."""
     return str(crc32(json.dumps(content).encode()))
 
 

@@ -1,4 +1,4 @@
-"""What AWS answers about a stack where the laboratory has no model of a service."""
+"""Responses of AWS about a stack, for services without a model."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -192,7 +192,7 @@ class Controls:
         return {} if "policy" in self.lost else {"StackPolicyBody": "{}"}
 
     def settings(self, service: str) -> dict[str, Callable[..., Any]]:
-        """Return operations on the settings of what is modelled."""
+        """Return operations on the settings of the modelled services."""
 
         def noted(operation: str, lost: str) -> bool:
             self.calls.append(f"{service}:{operation}")
@@ -251,7 +251,7 @@ class Controls:
         return {"status": status, "results": rows if is_done else []}
 
     def _ListEventSourceMappings(self) -> Mapping[str, Any]:  # noqa: N802
-        """Return a page of one mapping; what was switched is done afterwards.
+        """Return a page of one mapping; a switch takes effect afterwards.
 
         A function's name lists the mappings without a qualifier alone.
         """

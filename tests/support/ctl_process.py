@@ -67,7 +67,7 @@ class Ctl:
 
         Args:
             arguments: As on the command line.
-            typed: What its standard input holds.
+            typed: The content of its standard input.
             environment: Further variables.
         """
         variables = {**self.environment, **environment}

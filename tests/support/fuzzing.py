@@ -1,6 +1,6 @@
 """Strategies of the fuzz tests: bodies, records and faults of every kind.
 
-A message maps names to JSON texts, so that it can hold what no JSON library writes.
+A message maps names to JSON texts, so that it can have values of no JSON library.
 """
 
 import json

@@ -77,7 +77,7 @@ def treated(
     if kills and effect is not Effect.AFTER:
         kill()
     if effect is Effect.DURING:
-        # From when nobody waits any more; most of it is short.
+        # The time after the caller has given up; most of it is short.
         sleep(READ_TIMEOUT_SECONDS * (1 + random.random() ** 3))  # noqa: S311
     answer = None if effect is Effect.BEFORE else apply()
     if kills and effect is Effect.AFTER:

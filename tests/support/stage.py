@@ -142,7 +142,7 @@ class Stage:
             )
 
     def work(self) -> None:
-        """Let the worker number what lies on the queue."""
+        """Let the worker process the queue."""
         services = self.services
         store = DynamoDBTicketStore(services.dynamodb, "tickets", "keys")
         worker = Worker(
@@ -159,7 +159,7 @@ class Stage:
                     queue.messages.pop(result.record.message_id, None)
 
     def _sent(self, send: Any) -> Any:
-        """Return what sends messages, and lets the worker number them."""
+        """Return a client that sends messages and lets the worker number them."""
 
         def send_and_number(**request: Any) -> Any:
             answer = send(**request)

@@ -1,4 +1,4 @@
-"""The steps of a transcript: what a person may write after `> `."""
+"""The steps of a transcript, written after `> `."""
 
 import base64
 import json
@@ -30,10 +30,10 @@ class Steps:
     def __init__(self, stage: Stage) -> None:
         """Let the steps happen on a stage."""
         self.stage, self.typed = stage, list[str]()
-        """What a person will type, line by line."""
+        """The lines that a person will type."""
         self.services, self._controls = stage.services, stage.controls
         self.put, self.read = stage.write, stage.read
-        """For tests: what is written past the worker and the clients, and read."""
+        """The tables, for writes and reads past the worker and the clients."""
         self._file, self._seen = "", 0
 
     def file(self, name: str) -> None:
@@ -267,10 +267,10 @@ class Steps:
 
         services.sqs.before.setdefault("receive_message", []).append(come)
 
-    # What is there afterwards.
+    # The state afterwards.
 
     def queues(self) -> Iterator[str]:
-        """Show what lies on the queues, and a temporary one that is still there."""
+        """Show the messages on the queues, and a remaining temporary queue."""
         for name, queue in self.services.queues.items():
             if "-watch-" in name:
                 yield f"temporary: {name}"

@@ -107,7 +107,7 @@ def _referred_to(values: Json) -> Json:
 def deployed(**chosen: str) -> Json:
     """Return the resources as they are with these parameters, by logical id.
 
-    What refers to a resource is written as in `Fn::Sub`: `${TicketsTable.Arn}`.
+    A reference to a resource is written as in `Fn::Sub`: `${TicketsTable.Arn}`.
     """
     values = _referred_to(values_of(**chosen))
     conditions = source()["Conditions"]
@@ -119,7 +119,7 @@ def deployed(**chosen: str) -> Json:
 
 
 def listed(part: str | list[str]) -> list[str]:
-    """Return the members of what a policy may also write as a single text."""
+    """Return a policy's value as a list; it may be a single text."""
     return [part] if isinstance(part, str) else part
 
 

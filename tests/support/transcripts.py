@@ -5,11 +5,11 @@ A transcript begins with `# ` and the reason why it is there. The other lines ar
     > a step of the stage, with its arguments; `< ` before the lines of a file
     $ a command: `ticketctl` or `cat`, with `NAME=value`, `< FILE` and `> FILE`
       a result, as a terminal shows it
-    ! a note, or a question with what was typed
+    ! a note, or a question with the typed answer
     | a result, or `|!` a note, where it differs if the results go into a pipe
     status, unless it is 0
 
-`APPROVE=1` writes down what comes now, for a person to read.
+`APPROVE=1` records the current output, for a person to read.
 """
 
 import io
@@ -46,7 +46,7 @@ _BEGIN, _END = b"\x0e", b"\x0f"
 """Around each part of the results, for a terminal shows both streams as one."""
 
 LAST: Final = b"\0"
-"""Ends what a terminal shows; what is on its way when it closes may get lost."""
+"""Ends the output of a terminal, which may lose data when it closes."""
 
 _PARTS: Final = re.compile(
     r"\x1b\[\??[\d;]*([a-zA-Z])|([\x0e\x0f\r\n])|([^\x0e\x0f\r\n])"
@@ -66,11 +66,11 @@ _VARYING: Final = re.compile(
     r"|(?<=-watch-)[0-9]{10}-[0-9a-f]{8}"  # The name of a temporary queue.
     r"|(?<=VERIFY-)[0-9]{8}-[0-9]{6}-[0-9a-f]{4}"  # A project of `verify`.
 )
-"""What differs each time; an `x` for each sign keeps the tables in order."""
+"""The parts that differ each time; an `x` for each character keeps the tables."""
 
 
 class Results(io.FileIO):
-    """A terminal's standard output, which marks what it writes."""
+    """A terminal's standard output, which marks its text."""
 
     def write(self, data: Any) -> int:
         """Write all of it."""
@@ -122,7 +122,7 @@ class Reader(Thread):
 
 @dataclass(frozen=True)
 class Shown:
-    """What came of a command."""
+    """The outcome of a command."""
 
     results: list[str]
     notes: list[str]
@@ -159,7 +159,7 @@ def rows(text: str) -> list[tuple[bool, str]]:
 
 
 def normal(text: str) -> str:
-    """Return a text without what differs each time, and without trailing blanks."""
+    """Return a text without its varying parts and trailing blanks."""
     text = _SALTED.sub(lambda match: "x" * len(match[0]), text)
     text = _VARYING.sub(_crossed, _TIME.sub(_recent_crossed, text))
     spelled = (
@@ -248,7 +248,7 @@ def _redirections(words: list[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def played(text: str, folder: Path, *, is_piped: bool) -> Iterator[tuple[str, Any]]:
-    """Yield each line that a person wrote, and what came of it."""
+    """Yield each written line and its outcome."""
     folder.mkdir()
     lines = [line for line in text.splitlines() if line[:2] in {"> ", "$ ", "< "}]
     with pytest.MonkeyPatch.context() as patch:
@@ -290,7 +290,7 @@ def play(text: str, folder: Path) -> str:
 
 
 def _lines(shown: Shown, piped: Shown) -> Iterator[str]:
-    """Yield what came of a command; of a pipe, what is different there."""
+    """Yield the outcome of a command, and the differences in a pipe."""
     assert bool(shown.results) == bool(piped.results), "the pipe gets all results"
     yield from shown.both
     if piped.results != shown.results:
@@ -308,7 +308,7 @@ def transcripts(path: Path) -> list[str]:
 
 
 def compared(path: Path, folder: Path) -> str:
-    """Play every transcript of a file; return the difference from what was approved."""
+    """Play every transcript of a file; return the difference from the approved one."""
     recorded = [transcript.rstrip("\n") + "\n" for transcript in transcripts(path)]
     now = []
     for index, transcript in enumerate(recorded):

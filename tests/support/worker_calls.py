@@ -111,7 +111,7 @@ def clients_made() -> Iterator[dict[str, Any]]:
 
 
 class Calls(NamedTuple):
-    """The services that a worker has clients of, its calls, and what became of them."""
+    """The services of a worker's clients, its calls, and their results."""
 
     services: frozenset[str]
     calls: tuple[Call, ...]

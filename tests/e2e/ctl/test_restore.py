@@ -1,4 +1,4 @@
-"""What `ticketctl export` prints goes back beside the worker, if its key is known."""
+"""An export is restored beside the worker, if its keys are recorded."""
 
 from pathlib import Path
 

@@ -56,7 +56,7 @@ def typed(
 ) -> AbstractContextManager["subprocess.Popen[str]"]:
     """Start a command in a shell that has sourced the file."""
     own = {"TICKETCTL": TICKETCTL}
-    # Variables of a newcomer's shell must not lead elsewhere.
+    # Variables of a newcomer's shell must not select another system.
     foreign = {"AWS_PROFILE": "foreign", "AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
     script = f"source {shlex.quote(str(SHELL_FILE))} && {command}"
     process = subprocess.Popen(  # noqa: S603 - our own commands.
@@ -104,7 +104,7 @@ def test_tour_ends_with_a_clean_audit(printed: Path, tmp_path: Path) -> None:
         # Of two requests of one key either event can be the first to arrive.
         wait = "ticketctl send-file t.jsonl --unchecked --wait || test $? = 1"
         said(wait, tmp_path)
-        # What is refused comes at the end of its batch.
+        # Refusals are announced at the end of their batch.
         wait_until(lambda: len(dead_letters(tmp_path)) == POISON)
         [start] = [
             dead_letter["message_id"][:8]

@@ -111,7 +111,7 @@ class Run:
     broken: list[str] = field(default_factory=list)
 
     def work(self) -> None:
-        """Send everything, and look on until nothing is left; calm for the rest."""
+        """Send everything, and wait until nothing is left, finally without faults."""
         system, done = self.system, Event()
         with ThreadPoolExecutor(5) as threads:
             watching = threads.submit(self._watch, done)

@@ -5,14 +5,14 @@ everything else. The function has a session of its role, and so have these tests
 
 The emulator does not check, so these tests do not show:
 
-- what Lambda does in the role's name: taking messages off the queue, writing the log
+- Lambda's own calls with the role: it receives messages, and writes the log
   (which it cannot check: it knows a log group by its name alone, and AWS by more)
 - rights to the keys that the queues, the topic and the tables are encrypted with
 - a condition on a table's partitions (`dynamodb:LeadingKeys`); the role has none
 
 That the role allows nothing else is for the template's tests to show.
 
-What IAM cannot forbid, here and on AWS: a put without a condition, over an item that is
+IAM cannot forbid, here and on AWS, a put without a condition, over an item that is
 there. That the worker puts nothing without a condition is for other tests to show.
 """
 
@@ -201,7 +201,7 @@ class TestEnoughForTheJob:
 
 
 class TestEncryptedInTransit:
-    """The policies of queues and topic deny what the role allows, without TLS."""
+    """Without TLS the policies of queues and topic deny the role's calls."""
 
     @pytest.mark.parametrize("operation", ALLOWED_BY_TLS)
     def test_call_is_denied_when_it_did_not_come_by_tls(

@@ -70,7 +70,7 @@ class TestFailure:
     def test_nothing_is_installed_when_a_package_has_no_hash(
         self, tmp_path: Path, name: str
     ) -> None:
-        """Whatever installs it; a line says so, and nothing counts as ready."""
+        """With any installer; a line reports it, and nothing counts as ready."""
         requirements = tmp_path / "requirements.txt"
         wheel = tmp_path / "greeting-1.0-py3-none-any.whl"
         wheel.touch()

@@ -1,4 +1,4 @@
-"""The contenders on the model: what a ticket of each costs, and who numbers it once."""
+"""The contenders on the model: the cost of a ticket, and duplicate numbers."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ def played(contender: str, workload: Workload) -> Figures:
 
 @pytest.mark.parametrize("contender", CONTENDERS)
 class TestContenders:
-    """The comparison is fair: each costs and promises what its source says."""
+    """The comparison is fair: costs and promises are those of each source."""
 
     def test_requests_and_units_are_those_of_the_source_when_there_is_no_contention(
         self, contender: str

@@ -212,7 +212,7 @@ def test_member_has_the_bounds_of_its_field_when_an_announcement_repeats_it(
 
 
 def bounds(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a schema says of a value that is there."""
+    """Return the schema of a present value."""
     kind = schema.get("anyOf", [schema])[0]
     words = {"default", "description", "examples"}
     return {name: rule for name, rule in kind.items() if name not in words}

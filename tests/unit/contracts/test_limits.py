@@ -56,7 +56,7 @@ SLOW = [
 
 
 class Trial(NamedTuple):
-    """A value of a limit, and what becomes of two requests."""
+    """A value of a limit, and the outcomes of two requests."""
 
     value: str
     allowed: Fields

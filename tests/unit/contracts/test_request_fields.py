@@ -45,7 +45,7 @@ def test_format_has_a_pattern_beside_it_when_a_field_has_one(name: str) -> None:
 
 
 def test_pages_have_what_is_made_from_their_sources_between_markers() -> None:
-    """If this fails, run `make contracts`; where a marker is damaged, mend it."""
+    """If this fails, run `make contracts`; repair a damaged marker."""
     texts = pages.pages()
 
     for path, text in texts.items():

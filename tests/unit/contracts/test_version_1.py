@@ -43,7 +43,7 @@ WIDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     **dict.fromkeys(("minLength", "minItems", "minProperties", "minimum"), operator.le),
     "enum": lambda now, before: {*now} >= {*before},
 }
-"""Whether a rule allows at least what it allowed before."""
+"""Whether a rule allows every value that it allowed before."""
 WORDS: Final = {"default", "description", "examples"}
 """The parts of a schema that refuse nothing."""
 
@@ -53,7 +53,7 @@ def same(now: Any, before: Any) -> bool:
 
 
 def narrower(now: Schema, before: Schema) -> list[str]:
-    """Return the rules of a schema that may refuse what it allowed before."""
+    """Return the rules of a schema that may forbid values that it allowed before."""
     kinds = now.get("anyOf", [now])
     return [
         problem
@@ -133,7 +133,7 @@ They go into the baseline with the next release.
 
 
 def filled(event: Any) -> Any:
-    """Return an event of version 1 with what came since, each value by hand.
+    """Return an event of version 1 with the later fields, each value by hand.
 
     Else a subscriber could get the address of a reporter in place of the name.
     """

@@ -47,7 +47,7 @@ def attributes(entry: Any) -> dict[str, str]:
 
 
 class TestEvents:
-    """A subscriber gets what it lost, and can drop it if it did not."""
+    """A subscriber gets lost events again, and can drop repeats."""
 
     def test_event_is_that_of_the_worker_but_marked_as_replayed(
         self, stage: Stage
@@ -149,12 +149,12 @@ class TestRange:
 
 
 def replayed(entries: Iterable[Any]) -> list[str]:
-    """Return the ids of what is announced again, without a mark's own event."""
+    """Return the ids of the events, without a mark's own event."""
     return ids(entry for entry in entries if attributes(entry)["replayed"] == "true")
 
 
 class TestMeanwhile:
-    """What changes while the announcements go out, goes out as it then stands."""
+    """A ticket that changes meanwhile is announced in its new state."""
 
     @pytest.mark.parametrize(
         ("mark", "events"),

@@ -129,7 +129,7 @@ FOUND: dict[str, tuple[Tamper, list[tuple[Any, ...]]]] = {
     ),
     "chain-of-a-later-release": (later_chain, [(FindingKind.NOT_VERIFIABLE, 6, 6)]),
 }
-"""What is done to six tickets, and the findings."""
+"""The changes of six tickets, and the findings."""
 
 
 class TestRuns:
@@ -201,7 +201,7 @@ class TestFalseAlarms:
     def test_block_that_shows_late_is_checked_and_the_next_ticket_too(
         self, steps: Steps, projects: tuple[str, ...], changed: int
     ) -> None:
-        """And is no finding beside what is changed."""
+        """And is no finding beside a changed ticket."""
         steps.numbers("A", 6)
         retitle(steps, changed)
         late = [steps.read("A", number) for number in (3, 4)]
@@ -280,7 +280,7 @@ class TestVerifier:
     def run(
         directory: Path, steps: Steps, *heads: Mapping[str, Any]
     ) -> tuple[int, list[str]]:
-        """Run it with a file for each head; return the status and what it says."""
+        """Run it with a file for each head; return the status and the output."""
         for index, head in enumerate(heads):
             (directory / f"{index}.jsonl").write_text(f"{json.dumps(head)}\n\n")
         answer = {"Items": steps.services.tables.items("tickets")}

@@ -50,9 +50,9 @@ def test_command_is_called_by_an_end_to_end_test() -> None:
 
 
 def python(*words: str, **variables: str) -> str:
-    """Return what a process of its own prints."""
+    """Return the output of a separate process."""
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.check_output(  # noqa: S603 - what the tests below run.
+    return subprocess.check_output(  # noqa: S603 - commands of the tests below.
         [sys.executable, *words], text=True, env=os.environ | path | variables
     )
 

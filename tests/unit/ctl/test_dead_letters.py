@@ -54,7 +54,7 @@ class TestVisibility:
         assert len(stage.services.sqs.requests["receive_message"]) == receives
 
     def test_receiving_goes_on_for_three_empty_answers_after_each_news(self) -> None:
-        """What SQS delivers again is no news."""
+        """A redelivered message is no news."""
         services = ModelServices()
         receiver = Receiver(services.sqs, "dead", 60)
         arrive = partial(services.queues["dead"].send, "{}")
@@ -69,7 +69,7 @@ class TestVisibility:
         assert receiver.receipts["dead-1"] == "dead-1"
 
     def test_first_failure_is_shown_when_credentials_expire(self, stage: Stage) -> None:
-        """Nor can the command give back what it has received."""
+        """Nor can the command return the received messages."""
         stage.bury(*dead_letters(25))
         stage.before("receive_message", int, failing(client_error("First")))
         expired = failing(client_error("ExpiredToken"))

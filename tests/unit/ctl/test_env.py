@@ -22,7 +22,7 @@ ODD = 'INV-20[0-9]{2}|(A|B)\'s $x `y` "z"\n\\w'
 
 
 def printed(stage: Stage, *options: str) -> str:
-    """Return what the command prints for a stack with odd characters."""
+    """Return the command's output for a stack with odd characters."""
     stage.outputs["AllowedProjects"] = ODD
     return stage.call(*options, "env").out
 

@@ -1,4 +1,4 @@
-"""The settings and the failures of what installs packages."""
+"""The settings and the failures of package installation."""
 
 import os
 import subprocess
@@ -97,7 +97,7 @@ class TestSettings:
 
 
 class TestReason:
-    """A failure names its cause in a line, whichever of the two failed."""
+    """A failure has its cause in a line, for either of the two."""
 
     @pytest.mark.parametrize(
         ("output", "expected"),

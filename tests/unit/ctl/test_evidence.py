@@ -246,12 +246,12 @@ ORIGINALS: Final[dict[str, Callable[[Sequence], None]]] = {
     "no-head": all_imported,
     "after-the-head": partial(chained, count=4),
 }
-"""What is there before the tampering, where it is not six tickets of a chain."""
+"""The items before a tampering, unless they are six tickets of a chain."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """What is found before and after all tamperings, each in a project of its own."""
+    """The findings before and after all tamperings, each in its own project."""
 
     clean: list[Finding]
     findings: dict[str, list[str]]
@@ -260,7 +260,7 @@ class Results:
     """Those of an audit that names the projects, and reads them one by one."""
     verified_before: list[str]
     verified: dict[str, str]
-    """What the verifier needs to find it, as in the page's table."""
+    """The verifier's needed input, as in the page's table."""
 
 
 @pytest.fixture(scope="module")
@@ -309,7 +309,7 @@ def test_nothing_is_found_when_nobody_tampered(results: Results) -> None:
 
 @pytest.mark.parametrize("name", TAMPERINGS)
 def test_tampering_is_found_as_the_page_says(name: str, results: Results) -> None:
-    """What heads alone find is clean without them."""
+    """Without heads, damage that only heads reveal is clean."""
     expected = tamperings()[name].finding
 
     kinds = results.findings[name]

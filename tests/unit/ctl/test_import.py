@@ -138,7 +138,7 @@ EXPORTED: dict[str, dict[str, Any]] = {
 
 
 class TestExports:
-    """What a table had is for `restore`, and no line of it is taken."""
+    """Exported lines are for `restore`, and none is imported."""
 
     @pytest.mark.parametrize("exported", EXPORTED.values(), ids=EXPORTED)
     def test_restore_is_named_when_a_line_is_of_an_export(
@@ -167,7 +167,7 @@ class TestExports:
 
 
 class TestRemedy:
-    """What `convert --fit` can mend is said of no other line."""
+    """Only a line that `convert --fit` can change names that remedy."""
 
     def test_remedy_is_named_when_texts_can_be_made_to_fit(self) -> None:
         _, wrong = read(
@@ -421,7 +421,7 @@ RECORDS: dict[str, tuple[dict[str, Any], str]] = {
     "numbered-here": ({"chain": "v1:c"}, "it was numbered here; ticketctl restore"),
     "another-number": ({"number": 7}, "its idempotency_key is that of PROJ-7"),
 }
-"""What the record of a line's key has, and why the line is refused."""
+"""The record of a line's key, and the reason of the refusal."""
 
 
 class TestKeys:

@@ -1,4 +1,4 @@
-"""Items are parsed once into their kinds, and one judge says what is wrong."""
+"""Items are parsed once into their kinds, and one judge has all findings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -82,7 +82,7 @@ KINDS: dict[ItemKind, list[dict[str, Any]]] = {
 
 
 class TestKinds:
-    """An item is parsed once; what it is decides, and no attribute any more."""
+    """An item is parsed once; then its kind decides, not its attributes."""
 
     def test_item_is_of_the_kind_that_its_attributes_say(self) -> None:
         kinds = {

@@ -346,7 +346,7 @@ RACES = {
 
 @pytest.mark.parametrize("command", RACES)
 class TestMeanwhile:
-    """What others write in between stands, and nothing is announced."""
+    """Concurrent writes of others stay, and nothing is announced."""
 
     def test_recorded_reason_stands_when_another_marks_the_ticket(
         self, given: Stage, command: str

@@ -157,7 +157,7 @@ WHOLE = {
     "last-two-lost": (lost(11, 12), ()),
     "last-imported-lost-with-the-next": (gone(2, 3), (2,)),
 }
-"""Damage, and the numbers that are not as they were afterwards: nobody vouches."""
+"""Damage, and the numbers that are changed afterwards: nothing vouches for them."""
 
 DAMAGES = WHOLE | {
     f"{name}-{damage.__name__}": (
@@ -548,7 +548,7 @@ def numbers_named(stage: Stage) -> dict[str, int]:
 
 
 class TestReserved:
-    """A seed stays one: what its numbers explain is no gap after a restore."""
+    """A seed stays one: its external numbers are no gap after a restore."""
 
     @pytest.fixture
     def seeded(self, history: History) -> Stage:

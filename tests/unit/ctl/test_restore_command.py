@@ -67,7 +67,7 @@ def saved(stage: Stage) -> Path:
 
 
 def tables(stage: Stage) -> dict[str, list[Any]]:
-    """Return what both tables have, in an order of its own."""
+    """Return the contents of both tables, sorted."""
     return {
         name: sorted(stage.services.tables.items(name), key=_place)
         for name in ("tickets", "keys")
@@ -223,7 +223,7 @@ def number(stage: Stage, *numbers: int) -> None:
 
 
 class TestBlocks:
-    """A long file goes back in many transactions, and in parts of what is judged."""
+    """A long file is restored in many transactions and stretches."""
 
     @pytest.fixture
     def long(self, stage: Stage) -> Stage:
@@ -298,7 +298,7 @@ class TestBlocks:
 
 
 class TestOthers:
-    """What others write between the plan and the write stays as it is."""
+    """Writes of others between plan and execution stay."""
 
     @pytest.mark.parametrize("place", [5, "key-5"], ids=["item", "record"])
     def test_restore_overwrites_nothing_when_others_write_meanwhile(
@@ -479,7 +479,7 @@ class TestHeads:
 
 
 class TestErased:
-    """What was erased stays erased."""
+    """An erased ticket stays erased."""
 
     @pytest.mark.parametrize("lost", [(), ("key-21",)], ids=["recorded", "not"])
     def test_text_stays_away_when_a_ticket_gets_its_hash_again(
@@ -593,7 +593,7 @@ class TestErased:
 
 
 class TestGrounds:
-    """What a verdict stands on is as it was read, or the line is judged again."""
+    """The conditions of a step are unchanged, or the line is planned again."""
 
     def test_ticket_stays_away_when_the_next_one_vouches_no_more(
         self, past: Stage

@@ -123,7 +123,7 @@ class TestKeysOfAFile:
     def test_pipe_has_no_name_that_keys_could_begin_with(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """What comes through it tomorrow has the same name."""
+        """Tomorrow's pipe has the same name."""
         monkeypatch.chdir(tmp_path)
         Path("-").touch()
         kept, pipe = tmp_path / "a.jsonl", tmp_path / "pipe"
@@ -316,7 +316,7 @@ class TestDelivery:
     def test_key_is_named_when_sqs_lists_its_message_nowhere(
         self, stage: Stage, *, is_file: bool
     ) -> None:
-        """It may have arrived: in the first attempt, whatever the last one answers."""
+        """It may have arrived in the first attempt, for any answer of the last one."""
         busy = {"Id": "0", "Code": "Busy", "SenderFault": False}
         answers: list[dict[str, Any]] = [{}, *[{"Failed": [busy]}] * 4]
         stage.services.sqs = AlteredClient(

@@ -485,7 +485,7 @@ class TestCommand:
         ids=["output", "file", "temporary file"],
     )
     def test_one_line_says_what_the_machine_refuses(self, error: Exception) -> None:
-        """A full disk has not the status of findings, also for what was done."""
+        """A full disk has not the status of findings, even after an action."""
         with command(failing(error)):
             ended = ctl("look")
 

@@ -1,4 +1,4 @@
-"""`ticketctl status` shows what it can learn, with its own rights and no other."""
+"""`ticketctl status` shows all known values, with its own rights and no other."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def state() -> dict[str, Any]:
-    """Return what the command learns of the stack."""
+    """Return the command's state of the stack."""
     return status_of(find_stack("numbers", "eu-west-1", None), check=True)
 
 
@@ -71,7 +71,7 @@ UNKNOWN: dict[str, tuple[str, set[str]]] = {
         {"aliases", "alarms", "alarm_addresses"},
     ),
 }
-"""The name of a service that gives no answer, and what is unknown then."""
+"""The name of a service without an answer, and the unknown values."""
 
 
 class TestNoAnswer:

@@ -88,7 +88,7 @@ class TestStop:
 
 
 class TestStart:
-    """What was stopped goes on, and nothing else."""
+    """Only stopped mappings are started."""
 
     def test_mappings_of_a_stop_are_started_by_another_shell(
         self, stage: Stage, stack: Stack

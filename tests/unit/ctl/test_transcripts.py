@@ -1,4 +1,4 @@
-"""What each command shows in a terminal, and through a pipe, is as it was approved."""
+"""The output of each command, in a terminal and a pipe, is the approved one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What `ticketctl up` says of containers, on machines with and without an engine."""
+"""The notes of `ticketctl up` on containers, with and without an engine."""
 
 import platform
 import socket

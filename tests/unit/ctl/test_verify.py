@@ -56,11 +56,11 @@ def project(tickets: Mapping[int, dict[str, Any]], *findings: Finding) -> Projec
 
 
 def numbered(
-    fields: dict[str, Any], number: int, *, again: bool = False, **told: str
+    fields: dict[str, Any], number: int, *, again: bool = False, **changed: str
 ) -> Announcement:
-    """Return the announcement of a number; `told` replaces members of its data."""
+    """Return the announcement of a number; `changed` replaces members of its data."""
     event = assigned_event(create_ticket(**fields), number).model_dump(mode="json")
-    return Announcement(event | {"data": event["data"] | told}, again)
+    return Announcement(event | {"data": event["data"] | changed}, again)
 
 
 def refused(message_id: str, fields: dict[str, Any], error_type: str) -> Announcement:

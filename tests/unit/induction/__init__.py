@@ -1,1 +1,1 @@
-"""Tests of what the proof says, which needs no solver; `make prove` proves."""
+"""Tests of the proof's texts, without a solver; `make prove` proves."""

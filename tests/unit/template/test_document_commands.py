@@ -129,7 +129,7 @@ class TestBlocks:
     def test_command_that_asks_or_only_shows_is_the_last_of_its_block(
         self, page: str, block: str
     ) -> None:
-        """The next line would be its answer; and a person looks before the deed."""
+        """The next line would be its answer, and a person should read it first."""
         for program, *words in calls(block)[:-1]:
             if program.endswith("ticketctl"):
                 assert "--dry-run" not in words, page

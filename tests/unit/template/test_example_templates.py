@@ -95,7 +95,7 @@ def test_copies_are_kept_as_long_as_point_in_time_recovery_reaches() -> None:
 
 
 class TestSubscription:
-    """A subscriber gets what it asks for; SNS drops all that no filter lets through."""
+    """A subscriber gets its events; SNS drops all others by the filter."""
 
     def test_topic_may_send_to_the_queues_and_no_other_topic_may(self) -> None:
         """The same statement that the tools write, for both queues."""

@@ -149,7 +149,7 @@ def by_task() -> Iterator[tuple[tuple[str, ...], Shown]]:
         level, _, title = part.partition("\n")[0].partition(" ")
         above = [*above[: len(level) - 1], f"{page}#{anchor_of(title)}"]
         for shown in commands("aws", with_examples(part)):
-            # The page's own heading stands for what no section has.
+            # The page's own heading stands for all without a section.
             yield tuple(above[1:] or above), shown
 
 
@@ -185,7 +185,7 @@ class TestRights:
             assert any(task.allows(right, on) for task in own), (right, on)
 
     def test_right_on_one_table_is_none_on_another(self) -> None:
-        """Else the test above would accept what DynamoDB refuses."""
+        """Otherwise the test above would accept calls that DynamoDB rejects."""
         grant = Grant(allow=("dynamodb:PutItem",), on=("the tickets",))
 
         assert grant.allows("dynamodb:PutItem", "the tickets")

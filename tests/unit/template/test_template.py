@@ -148,7 +148,7 @@ class TestNothingLost:
         assert table["DeletionProtectionEnabled"] is True
 
     def test_lines_go_with_the_stack(self) -> None:
-        """Hints alone: no backup, no protection, and what is old expires."""
+        """Only hints: no backup, no protection, and old items expire."""
         resource = deployed(**WITH_LINE)[LINES]
 
         assert resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == "Delete"
@@ -214,7 +214,7 @@ class TestOncePerIdempotencyKey:
         assert KEY_RECORD.keys() - forever.keys() == {expiry["AttributeName"]}
 
     def test_keys_are_kept_for_ever_or_longer_than_any_message(self) -> None:
-        """On FIFO queues a dead letter's age begins anew; one sent back lives twice."""
+        """On FIFO queues a dead letter's age restarts; a redriven one lives twice."""
         life = sum(properties(name)["MessageRetentionPeriod"] for name in QUEUES)
 
         accepted = [
@@ -407,7 +407,7 @@ class TestLandingZone:
         assert allowed["Resource"] == "${CreateTicketQueue.Arn}"
 
     def test_policies_of_queues_and_topic_allow_nothing_by_default(self) -> None:
-        """A role, the worker's too, may do there what its own policy says."""
+        """A role, also the worker's, has the rights of its own policy."""
         names = ids_of("AWS::SQS::QueuePolicy") + ids_of("AWS::SNS::TopicPolicy")
 
         for policy in (properties(name)["PolicyDocument"] for name in names):

@@ -337,7 +337,7 @@ class TestAlarms:
     def test_failure_that_stays_raises_the_alarm_before_the_last_delivery(
         self, logical_id: str, window: str
     ) -> None:
-        """Whichever periods are looked at, deliveries fall into enough of them."""
+        """In any evaluated periods enough of them have deliveries."""
         alarm = properties(logical_id)
         period, evaluated = alarm["Period"], alarm["EvaluationPeriods"]
         queue = properties("CreateTicketQueue", MaximumBatchingWindow=window)

@@ -23,7 +23,7 @@ SETTINGS = {
     for name, value in WORKER["Environment"]["Variables"].items()
     if not name.startswith("POWERTOOLS_")
 }
-"""The variables of the worker; those of Powertools are no settings of ours."""
+"""The variables of the worker, without those of Powertools."""
 FIXED = {"max_attempts", "deadline_reserve_seconds"}
 """Settings that no stack chooses."""
 VARIABLES = {

@@ -1,4 +1,4 @@
-"""What the workflows run, and what they may do with their rights."""
+"""The targets of the workflows, and their rights."""
 
 import re
 from pathlib import Path
@@ -40,7 +40,7 @@ def targets_in(text: str) -> set[str]:
 
 
 def run_targets() -> set[str]:
-    """Return the targets that a workflow or `.ci` runs, with what these need."""
+    """Return the targets that a workflow or `.ci` runs, with their prerequisites."""
     paths = [*WORKFLOWS, ROOT / ".ci" / "run", ROOT / ".ci" / "fresh"]
     lines = "\n".join(path.read_text(encoding="utf-8") for path in paths).splitlines()
     calls = [line for line in lines if re.search(r"^[^#]*\bmake |^ +checks: ", line)]

@@ -45,7 +45,7 @@ DAMAGED = {
     "read_keys_in_transaction": Reply({"Responses": [{}]}),
     "write_block": error_reply("TransactionCanceledException", CancellationReasons=[]),
 }
-"""By method of the store: what it would take for an answer."""
+"""A plausible response for each method of the store."""
 
 OTHER = {name: f"{value}-2" for name, value in ENVIRONMENT.items()} | TUNED
 
@@ -102,7 +102,7 @@ def test_worker_is_another_one_when_a_setting_is(variable: str) -> None:
 
 
 class TestCalls:
-    """What the worker calls is in the artifact, and allowed to its role."""
+    """Every service of the worker is in the artifact, and its calls are allowed."""
 
     def test_every_method_of_a_port_is_called_by_these_tests(self) -> None:
         services, calls = clients_and_calls()
@@ -162,7 +162,7 @@ class TestCalls:
 
 
 def rights_of(call: Call) -> Iterator[tuple[str, str]]:
-    """Yield the rights that a call needs, each with what it is needed on."""
+    """Yield the rights of a call, each with its resource."""
     parameters = call.parameters
     for item in parameters.get("TransactItems", []):
         for action, request in item.items():
@@ -218,14 +218,14 @@ def test_client_validates_nothing_when_the_function_made_it(
 
 @pytest.mark.usefixtures("no_delay")
 class TestDamagedAnswers:
-    """A number that DynamoDB did not send is none, whatever botocore makes of it."""
+    """A number that DynamoDB did not send never counts, even if botocore reads it."""
 
     @pytest.mark.parametrize("method", METHODS[TicketStore])
     @pytest.mark.parametrize("checksums", [("0", "0"), ("0", "x"), ("x",), ()], ids=str)
     def test_answer_is_none_when_its_checksum_does_not_fit_or_it_is_a_proxys_page(
         self, clients: dict[str, Any], method: str, checksums: Sequence[str]
     ) -> None:
-        """Nor when the client has retried it; botocore cannot retry what is no sum.
+        """Nor after the client's retries; botocore cannot retry a malformed checksum.
 
         A page without a checksum would be an empty answer: a block that is committed.
         """
@@ -258,7 +258,7 @@ class TestDamagedAnswers:
     def test_answer_counts_when_its_checksum_fits_or_is_missing(
         self, clients: dict[str, Any], checksum: str | None
     ) -> None:
-        """An emulator may send none. A retry mends what was damaged once."""
+        """An emulator may send none. A retry repairs a single damage."""
         store = bootstrap(DEFAULT).allocator.store
         sound = replace(SEVEN, checksum=checksum)
         damaged = replace(DAMAGED["head"], checksum="0")

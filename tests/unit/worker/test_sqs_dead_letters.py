@@ -207,7 +207,7 @@ class TestOwnAttributes:
     def test_send_keeps_type_and_value_of_own_attributes_and_leaves_out_malformed_ones(
         self, queue: Queue
     ) -> None:
-        """An event made by hand may hold what SQS never delivers."""
+        """A hand-made event may have values that SQS never delivers."""
         blob = bytes(range(256))
         own: dict[str, Any] = {
             "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
