@@ -27,7 +27,7 @@ def main(
         float, typer.Option(min=0.05, help="Length of the runs; 1 is the usual.")
     ] = 1.0,
     profile: Annotated[
-        str, typer.Option(help="AWS's times: measured by others, fast or slow.")
+        str, typer.Option(help=f"AWS's times: {', '.join(PROFILES)}.")
     ] = MEASURED.name,
     line: Annotated[  # noqa: FBT002 - an option of typer.
         bool, typer.Option("--line", help="Compare the worker with and without a line.")
@@ -61,13 +61,18 @@ def main(
     if plots:
         draw(results, plots)
     typer.echo(prices())
-    wrong = []
+    if wrong := _unsaid_costs():
+        typer.echo("\n".join(wrong), err=True)
+        raise typer.Exit(1)
+
+
+def _unsaid_costs() -> list[str]:
+    """Print the costs of a month; return those that the pages lack."""
+    wrong: list[str] = []
     for page, said in of_a_month().items():
         typer.echo("\n".join(said))
         wrong += unsaid(page, *said)
-    if wrong:
-        typer.echo("\n".join(wrong), err=True)
-        raise typer.Exit(1)
+    return wrong
 
 
 if __name__ == "__main__":

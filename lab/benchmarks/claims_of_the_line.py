@@ -36,6 +36,7 @@ CLAIMS_OF_THE_LINE: Final = (
         _COLUMNS,
         {
             "1 % of calls fail": Workload(faults=0.01),
+            "... or kill the worker": Workload(faults=0.01, has_deaths=True),
             "1 % of invocations killed": Workload(killed=0.01),
             "behind 1,000 dead numbers": Workload(dead=1_000),
             "2 % come again": Workload(redelivered=0.02),

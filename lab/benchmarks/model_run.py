@@ -39,9 +39,12 @@ FATAL: Final = [fault for fault in Fault if fault.value.kills]
 class Faults(FaultPlan):
     """The worker's calls fail by chance, and its doomed invocations as they write."""
 
-    def __init__(self, choices: Choices, scheduler: Scheduler, rate: float) -> None:
+    def __init__(
+        self, choices: Choices, scheduler: Scheduler, workload: Workload
+    ) -> None:
         super().__init__()
-        self._choices, self._scheduler, self._rate = choices, scheduler, rate
+        self._choices, self._scheduler, self._rate = choices, scheduler, workload.faults
+        self._has_deaths = workload.has_deaths
         self.doomed: set[Process] = set()
 
     def draw(self, call: str) -> Fault | None:
@@ -51,8 +54,10 @@ class Faults(FaultPlan):
         is_safe = not self._rate or call in CALLS_OF_OTHERS
         if is_safe or not self._choices.chance(self._rate):
             return None
-        errors = [fault for fault in possible(call) if not fault.value.kills]
-        return one_of(self._choices, errors)
+        faults = possible(call)
+        if not self._has_deaths:
+            faults = [fault for fault in faults if not fault.value.kills]
+        return one_of(self._choices, faults)
 
 
 class _OverError(Exception):
@@ -88,7 +93,7 @@ class ModelRun:
         self._choices = Choices(seed)
         self._scheduler = Scheduler(self._choices)
         self._meter = Meter(self._scheduler)
-        self._faults = Faults(self._choices, self._scheduler, workload.faults)
+        self._faults = Faults(self._choices, self._scheduler, workload)
         latency = ProfileLatency(profile=profile)
         self._network = Network(
             self._scheduler, self._choices, self._faults, latency, self._meter

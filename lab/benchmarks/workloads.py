@@ -93,7 +93,9 @@ class Workload:
     capped: float = 0.0
     """Share of the requests whose cap the project has reached."""
     faults: float = 0.0
-    """Share of the worker's calls that fail, in the ways that do not kill it."""
+    """Share of the worker's calls that fail."""
+    has_deaths: bool = False
+    """Whether some of these kill the worker."""
     killed: float = 0.0
     """Share of the invocations that are killed when they write first."""
     dead: int = 0
