@@ -107,7 +107,7 @@ def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
         yield "dated before the ticket before it"
     if follows and ticket["chain"] != chain(ticket, before):
         if ticket["chain"] == chain(ticket, {}):
-            yield "its chain starts anew behind a ticket with a chain"
+            yield "its chain restarts after a ticket with a chain"
         else:
             yield "it was changed, or the chain of the ticket before it was"
 

@@ -69,7 +69,7 @@ def writing_no(drops: Callable[[Action], bool]) -> Sequence[Change]:
 
     def change(answer: Any) -> Any:
         actions, size = answer
-        return {at: one for at, one in actions.items() if not drops(one)}, size
+        return {at: action for at, action in actions.items() if not drops(action)}, size
 
     def transact(real: Any) -> Any:
         return lambda self, project_id, block: (

@@ -114,7 +114,7 @@ _TABLE: Final = {
         ),
     ),
     Invariant.RESTORE_FINDING: (
-        bad("keeps a verdict on other ground", 15, (Writer, "_look_again", forgetting)),
+        bad("keeps a step on other ground", 15, (Writer, "_look_again", forgetting)),
         bad("reserves no end", 15, (End, "reserve", returning(""))),
         bad("puts the end back in its turn", 15, (End, "reserve", without_mark)),
         bad(
@@ -153,7 +153,7 @@ _TABLE: Final = {
             "prints no command for a hole", 33, (command, "commands_for", returning(()))
         ),
         bad(
-            "overwrites what is there",
+            "overwrites existing items",
             21,
             (deciding, "gives_way", returning(value=True)),
             NO_JUDGE,

@@ -133,9 +133,9 @@ class MarkMonitor(Monitor):
         data = event["data"]
         request = data["project_id"], data["idempotency_key"]
         asked = {
-            _texts(json.loads(one.content))
+            _texts(json.loads(sent.content))
             for body in (self.batch() if self.batch else self.sent)
-            if (one := self.sent[body]) and one.id == request
+            if (sent := self.sent[body]) and sent.id == request
         }
         if request not in self.erased:
             super().announced(event)

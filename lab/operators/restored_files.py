@@ -40,7 +40,7 @@ def keys_in(path: Path) -> dict[str, int]:
 
 def items_in(path: Path) -> dict[int, Fields]:
     """Return the items that an export has, by their numbers."""
-    return {int(one["number"]): one for one in lines_of(path) if "number" in one}
+    return {int(item["number"]): item for item in lines_of(path) if "number" in item}
 
 
 def part_of(path: Path, choices: Choices) -> list[Path]:

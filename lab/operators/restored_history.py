@@ -79,8 +79,8 @@ class RestoredHistory(Tried):
         system.stack.is_running = system.interrupted.is_running = (
             files == [file] and not self._has_lost_end(file) and choices.chance(0.5)
         )
-        for one in files:
-            self._restore_among_others(one, file)
+        for path in files:
+            self._restore_among_others(path, file)
         if len(files) > 1 and choices.chance(0.5):
             self._restore_to_the_end(files[0])
         system.stack.is_running = system.interrupted.is_running = False

@@ -133,18 +133,18 @@ class Life:
         moments = [empty, *self.past]
         kind = self.choices.pick(6)
         self.met[f"damage {kind}"] += 1
-        one = one_of(self.choices, moments)
+        moment = one_of(self.choices, moments)
         match kind:
             case 0:
                 for name in TABLES:
-                    self.system.go_back(name, one[name])
+                    self.system.go_back(name, moment[name])
             case 1:
                 for name in TABLES:
                     moment = one_of(self.choices, moments)
                     self.system.go_back(name, moment[name])
             case 2:
                 name = one_of(self.choices, TABLES)
-                self.system.go_back(name, one[name])
+                self.system.go_back(name, moment[name])
             case 3:
                 self._lose(TABLES, 0.3, is_top=True)
             case _:

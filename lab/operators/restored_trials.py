@@ -131,13 +131,13 @@ class Tried(Judged):
         named = {*records.values()}
         is_end = self.choices.chance(0.5)
         if is_end:
-            above = [one for n, one in items.items() if n > last]
+            above = [item for n, item in items.items() if n > last]
             write(file := file.with_name("part-foreign"), above)
             if not above:
                 return
             is_vouched = any(
-                records.get(str(one.get("idempotency_key"))) == one["number"]
-                for one in above
+                records.get(str(item.get("idempotency_key"))) == item["number"]
+                for item in above
             )
             is_tied = is_vouched or goes_on(items, there)
             first = 0 if is_tied else last + 1

@@ -26,7 +26,7 @@ VERIFIER: Final[Mapping[str, Any]] = runpy.run_path(
 )
 CHAIN_PROBLEMS: Final = {
     "it was changed, or the chain of the ticket before it was",
-    "its chain starts anew behind a ticket with a chain",
+    "its chain restarts after a ticket with a chain",
 }
 DATE_PROBLEM: Final = "dated before the ticket before it"
 DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

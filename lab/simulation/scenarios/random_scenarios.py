@@ -166,8 +166,8 @@ def _unindexable(producers: Producers) -> Mapping[str, float]:
     choices, sent = producers.choices, producers.sent
     some = [one_of(choices, sent) for _ in range(1 + choices.pick(3))] if sent else []
     return {
-        key_id(RequestKey(one["project_id"], one["idempotency_key"])): INDEX_SECONDS
-        for one in some
+        key_id(RequestKey(body["project_id"], body["idempotency_key"])): INDEX_SECONDS
+        for body in some
     }
 
 

@@ -386,7 +386,7 @@ class TestVerifier:
             ),
             (
                 lambda steps: segment(steps, 6),
-                "A-6: its chain starts anew behind a ticket with a chain",
+                "A-6: its chain restarts after a ticket with a chain",
             ),
         ],
         ids=["gap", "external", "erased-without-title", "type-alone", "restarted"],

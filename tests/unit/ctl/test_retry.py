@@ -43,4 +43,4 @@ def test_pauses_are_real_unless_another_clock_is_given(stage: Stage) -> None:
     sender = Sender(stage.services.sqs, "source").retry
     waiting = policy, other, sender, TableReader.of(stage)
 
-    assert {each.sleep for each in waiting} == {time.sleep}
+    assert {policy.sleep for policy in waiting} == {time.sleep}
