@@ -1,4 +1,4 @@
-"""The line's adapter: an item a project, which holds hints and expires."""
+"""The adapter of the line: each project has an item with hints, which expires."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 EXPIRES_AFTER_SECONDS: Final = 86_400
-"""Long after the last worker in line; a line that is gone begins anew."""
+"""Long after the last worker in line; a missing line restarts at the head."""
 
 _ADD: Final = "ADD upto :count, given_up :given_up SET expires_at = :expires_at"
 _START: Final = "SET upto = :count, expires_at = :expires_at ADD given_up :given_up"
@@ -28,16 +28,16 @@ _VALUES: Final = (":count", ":given_up", ":seen", ":expires_at")
 
 
 class Line(NamedTuple):
-    """An item."""
+    """The item of a project's line."""
 
     upto: int
     given_up: int
     is_done: bool
-    """Whether the update was done."""
+    """Whether the update took effect."""
 
 
 class DynamoDBLine:
-    """Counts the numbers that are asked for; see `LineStore`.
+    """Counts the requested numbers; see `LineStore`.
 
     Its client makes one attempt, with a short timeout: a repeated ADD counts twice, and
     a hint is worth no wait.
@@ -47,10 +47,10 @@ class DynamoDBLine:
         self, client: "DynamoDBClient", table: str, clock: Callable[[], float] = time
     ) -> None:
         self._client, self._table, self._clock = client, table, clock
-        self._refused = client.exceptions.ConditionalCheckFailedException
+        self._condition_failed = client.exceptions.ConditionalCheckFailedException
 
     def take(self, project_id: str, head: int, count: int) -> Place:
-        """Add to the line's end; where it is missing or behind, begin at the head."""
+        """Add to the line's end; if it is missing or behind, start at the head."""
         line = self._update(project_id, _ADD, "upto >= :seen", (count, 0, head))
         if not line.is_done:
             is_behind = "attribute_not_exists(upto) OR upto < :seen"
@@ -60,7 +60,7 @@ class DynamoDBLine:
         return Place(end - count, end, line.given_up)
 
     def give_up(self, project_id: str, given_up: int, count: int) -> int:
-        """Take numbers off the line's end, unless others did."""
+        """Remove numbers from the line's end, unless others have."""
         is_same = "given_up = :seen"
         line = self._update(project_id, _ADD, is_same, (-count, count, given_up))
         return line.given_up
@@ -88,7 +88,7 @@ class DynamoDBLine:
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 )
                 is_done, item = True, member(answer, "Attributes")
-            except self._refused as error:
+            except self._condition_failed as error:
                 is_done, item = False, error.response.get("Item", {})
             upto, given_up = (
                 int(item[name]["N"]) if name in item else 0
@@ -99,11 +99,11 @@ class DynamoDBLine:
 
 @contextmanager
 def _failures_translated() -> Iterator[None]:
-    """Translate every failure: without the line its workers back off alone.
+    """Translate every failure: without the line workers only back off.
 
     Raises:
         StoreRefusedError: A right or the table is missing.
-        StoreUnavailableError: Any other failure; another program's item is one, too.
+        StoreUnavailableError: Any other failure, including another program's item.
     """
     try:
         yield

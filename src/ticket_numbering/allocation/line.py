@@ -1,8 +1,8 @@
-"""The line: the workers of a contended project write one after the other.
+"""The line: a queue in which the workers of a contended project write in turn.
 
-The head that was read and the conditions of the transaction decide a number: a
-line that is wrong, old, gone, or written by an enemy costs time, within bounds:
-where the head stands still for some of the shortest blocks, those who wait write,
+The read head and the conditions of the transaction decide a number. A
+line that is wrong, stale, missing or forged only costs time, within bounds:
+if the head does not move for some of the shortest blocks, the waiting workers write,
 the nearest first, and only a success gives up the numbers that it has passed.
 """
 
@@ -27,43 +27,43 @@ from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, TicketStore
 from ticket_numbering.contract.errors import StoreRefusedError, TransientError
 
 CONTENDED_SECONDS: Final = 10.0
-"""After the last sign of others a project has one worker, until a conflict."""
+"""The time without others after which a project counts as uncontended."""
 
 REPEATED_SECONDS: Final = 60.0
-"""After a replay, keys are looked up before a place is asked for."""
+"""The time after a replay in which keys are looked up before a place is taken."""
 
 MAX_FAILURES: Final = 2
-"""Of the line, in a row."""
+"""The consecutive failures of the line that close it."""
 
 MAX_WAIT_SHARE: Final = 1 / 2
-"""Of the time that is left, for all waits of a project in a batch."""
+"""The share of the remaining time for all waits of a project in a batch."""
 
 USUAL_SECONDS: Final = 0.025
-"""Of a block, as long as no own one is known."""
+"""The assumed time of a block before the first own one."""
 
 LEAST_SECONDS: Final = 0.005
-"""Of a block: shorter ones would make those who wait read without a pause."""
+"""The minimal time of a block, so that waiting workers pause between reads."""
 
 GROWTH: Final = 1.1
-"""Of the shortest time of a block, with each one that took longer."""
+"""The growth of the shortest time of a block with each slower one."""
 
-# In shortest blocks:
+# In units of the shortest block:
 POLL: Final = 0.3
-"""Between two reads of the head, if it is the next one's turn."""
+"""The delay between two reads of the head, for the next in line."""
 REST: Final = 0.6
-"""After the head has moved, before the next read."""
+"""The delay after a move of the head, before the next read."""
 PACE: Final = 1.2
-"""For each block in front but the one that is being written."""
+"""The delay for each block in front, except the current one."""
 DECIDED: Final = 1.5
-"""Until a transaction that was in the way is decided."""
+"""The time until a conflicting transaction is decided."""
 
 MAX_PROJECTS: Final = 1_000
-"""Bounds the memory; one more, and no project counts as contended."""
+"""Bounds the memory; one more project resets all to uncontended."""
 
 
 @dataclass(slots=True)
 class Line:
-    """Queues the blocks of contended projects; knows no other environment's."""
+    """Queues the blocks of contended projects, for one execution environment."""
 
     store: LineStore
     clock: Callable[[], float] = monotonic
@@ -71,19 +71,19 @@ class Line:
     views: dict[str, View] = field(default_factory=dict)
     closed_until: float = -inf
     failures: int = 0
-    """Of the store, in a row."""
+    """The consecutive failures of the line's store."""
     block: float = USUAL_SECONDS
-    """About the shortest time of a block."""
+    """The approximate shortest time of a block."""
 
     def wait(
         self, progress: Progress, tickets: TicketStore, spare: float
     ) -> float | None:
-        """Return the seconds to wait in line; None: write.
+        """Return the seconds to wait in line; None to write now.
 
         Args:
-            progress: The requests; in their turn it has the head.
+            progress: The requests; when their turn has come it has the head.
             tickets: The store of the head and of earlier answers.
-            spare: Seconds that the allocation has left.
+            spare: The seconds that the allocation has left.
 
         Raises:
             Exception: Earlier answers could not be read.
@@ -103,36 +103,36 @@ class Line:
         return delay
 
     def is_open(self, progress: Progress) -> bool:
-        """Tell whether the requests queue: others write the project, too."""
+        """Tell whether the requests queue, because others write the project."""
         view, now = self._view(progress.project_id), self.clock()
         closed_until = max(self.closed_until, view.closed_until)
         return closed_until <= now < min(view.contended_until, progress.wait.until)
 
     def contended(self, project_id: str) -> None:
-        """Note that another worker writes the project."""
+        """Record that another worker writes the project."""
         self._view(project_id).contended_until = self.clock() + CONTENDED_SECONDS
 
     def repeated(self, project_id: str) -> None:
-        """Note that requests of the project are sent again."""
+        """Record that requests of the project are repeated."""
         self._view(project_id).repeated_until = self.clock() + REPEATED_SECONDS
 
     def blocked(self, progress: Progress) -> None:
-        """Note that a write failed because another worker was there."""
+        """Record that a write failed because of another worker."""
         view, wait = self._view(progress.project_id), progress.wait
         now = self.clock()
         if wait.place and view.head >= wait.place.turn:
             view.strike(now)
-        # Or another has passed the same ones, so that we ask.
+        # Another worker may have passed the same places: ask for given-up numbers.
         wait.known = -inf, view.head
         wait.is_blocked, view.moved_at = True, now
 
     def committed(self, progress: Progress, block: Block, began: float) -> None:
-        """Learn of our own block; give up what it has passed, or did not need.
+        """Record an own block; give up the numbers that it passed or did not need.
 
         Args:
             progress: The requests, without those of the block.
             block: The block.
-            began: When its transaction began.
+            began: The start of its transaction.
         """
         head, last = block.head.number, block.last.number
         view, now = self._view(progress.project_id), self.clock()
@@ -152,7 +152,7 @@ class Line:
             self._give_up(progress, place.given_up, passed + unused)
 
     def leave(self, progress: Progress) -> None:
-        """Give the place back, if there is one."""
+        """Give the place up, if there is one."""
         if place := progress.wait.place:
             progress.wait.place = None
             self._give_up(progress, place.given_up, place.size)
@@ -176,20 +176,20 @@ class Line:
         return self._turn(progress, view, progress.head.number)
 
     def _look_up(self, progress: Progress, tickets: TicketStore) -> None:
-        """Find earlier answers, so that no place is asked for their requests."""
+        """Look up earlier answers, so that their requests take no place."""
         keys = [*dict.fromkeys(request.key for request in progress.pending)]
         if recorded := tickets.read_keys(keys[:MAX_KEYS_PER_READ]):
             self.repeated(progress.project_id)
             progress.settle(recorded)
 
     def _take(self, progress: Progress, view: View, count: int) -> float:
-        """Take a place; return the seconds until the head is worth a read."""
+        """Take a place; return the seconds until the next read of the head."""
         wait = progress.wait
         try:
             place = self.store.take(progress.project_id, view.head, count)
         except TransientError as error:
             self._failed(wait, error)
-            wait.until = -inf  # This batch goes alone.
+            wait.until = -inf  # This batch does not queue.
             return 0.0
         self.failures, now = 0, self.clock()
         wait.begin(place, view.head, now, self.jitter(0.0, 1.0))
@@ -201,7 +201,7 @@ class Line:
         return max(0.0, self._seconds_to(view, place.turn - view.head, count) - age)
 
     def _turn(self, progress: Progress, view: View, head: int) -> float | None:
-        """Return the seconds until the head is read again; None: write."""
+        """Return the seconds until the next read of the head; None to write now."""
         wait, now, before = progress.wait, self.clock(), view.seen_at
         rest = 0.0
         if moved := view.saw(head, now):
@@ -209,7 +209,7 @@ class Line:
             wait.is_blocked = False
             rest = REST * self.block - (now - before) / 2
         place = self._corrected(progress, head, now, moved=moved)
-        if head >= place.end:  # Others took our numbers.
+        if head >= place.end:  # Others took the place's numbers.
             view.strike(now)
             wait.place = None
             return 0.0
@@ -235,7 +235,7 @@ class Line:
     def _corrected(
         self, progress: Progress, head: int, now: float, *, moved: bool
     ) -> Place:
-        """Return the place, without what others gave up in front of it."""
+        """Return the place, corrected for numbers that others gave up in front."""
         wait = progress.wait
         place = wait.place or Place(head, head + 1, 0)
         if head < place.turn and wait.should_ask(head, now, self.block, moved=moved):
@@ -246,7 +246,7 @@ class Line:
         return place
 
     def _give_up(self, progress: Progress, known: int, count: int) -> int:
-        """Give up numbers, as far as others have not; return those ever given up."""
+        """Give up numbers that others have not; return the total ever given up."""
         while count > 0 and (now := self._ask(progress, known, count)) > known:
             known, count = now, count - (now - known)
         return known
@@ -261,14 +261,14 @@ class Line:
         return given_up
 
     def _failed(self, wait: Wait, error: TransientError) -> None:
-        """Close the line if AWS refuses it, or if this failure is not the first."""
+        """Close the line if AWS rejects it, or after consecutive failures."""
         wait.failures += 1
         self.failures += 1
         if self.failures >= MAX_FAILURES or isinstance(error, StoreRefusedError):
             self.closed_until = self.clock() + CLOSED_SECONDS
 
     def _seconds_to(self, view: View, gap: int, count: int) -> float:
-        """Return the seconds until the block before ours is about to be written."""
+        """Return the estimated seconds until the preceding block is written."""
         blocks = max(0.0, gap / max(view.usual_block, count) - 1)
         return min(MAX_DELAY_SECONDS, blocks * self.block * PACE)
 

@@ -1,73 +1,73 @@
 """A place in a project's line, the line's port, and the bounds of a wait.
 
-A place hints *when* to write. The number comes from the head, with or without a line.
+A place is a hint *when* to write. The number always comes from the head.
 """
 
 from dataclasses import dataclass
 from math import ceil, inf
 from typing import Final, Protocol
 
-# In shortest blocks:
+# In units of the shortest block:
 PATIENCE: Final = 5.0
-"""Without a move of the head: whose turn it is does not come."""
+"""The time without a move of the head after which the next in line is missing."""
 SPACING: Final = 1.2
-"""Between the attempts of those who wait behind."""
+"""The interval between the attempts of the workers behind."""
 USUAL_PACE: Final = 1.35
-"""Between two moves of the head, if no worker is missing."""
+"""The time between two moves of the head, if no worker is missing."""
 LATENESS: Final = 2.5
-"""Beyond that: a worker in front may have been passed."""
+"""The delay beyond that after which a worker in front may have been passed."""
 
 LINEAR: Final = 10
-"""Blocks in front, beyond which chance decides who writes first."""
+"""The blocks in front beyond which chance decides who writes first."""
 
 MAX_PATIENCE_SECONDS: Final = 1.5
-"""However slow the blocks are."""
+"""The maximum, however slow the blocks are."""
 
 SLOW: Final = 1.5
 SLOW_SECONDS: Final = 0.6
-"""So many times the usual pace, and these seconds: the places in front may be dead."""
+"""The slowdown, in times and seconds, after which places in front may be dead."""
 
 CLOSED_SECONDS: Final = 10.0
-"""Without a line, after it failed or was wrong."""
+"""The time without a line after it failed or was wrong."""
 
 MAX_DELAY_SECONDS: Final = 1.0
-"""Between two reads of the head."""
+"""The longest delay between two reads of the head."""
 
 USUAL_BLOCK: Final = 10.0
-"""Requests of a block in front, as long as no own one is known."""
+"""The assumed requests of a block in front, before the first own block."""
 
 LEAST_BLOCK: Final = 1.5
-"""Requests: with fewer, a worker behind single ones would oversleep."""
+"""The minimal assumed requests; with fewer, a worker would wait too long."""
 
 SHRINKING: Final = 0.9
-"""Of the largest own block lately, with each one that was smaller."""
+"""The decay of the largest recent own block with each smaller one."""
 
 MAX_STRIKES: Final = 10
-"""Places of a project that were wrong, in a row: then its line is."""
+"""The consecutive wrong places after which a project's line is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in line: a hint, and no number."""
+    """A place in line, which is only a hint."""
 
     turn: int
-    """The last number before ours, if all in front write what they asked for."""
+    """The last number before the place, if all in front use theirs."""
     end: int
-    """The last number of ours, if they do."""
+    """The last number of the place, likewise."""
     given_up: int
-    """The numbers that were ever given up in the line, as far as known."""
+    """The known total of numbers ever given up in the line."""
 
     @property
     def size(self) -> int:
-        """The numbers asked for."""
+        """The count of requested numbers."""
         return max(1, self.end - self.turn)
 
 
 class LineStore(Protocol):
-    """Counts the numbers that are asked for in each project's line."""
+    """Counts the requested numbers in each project's line."""
 
     def take(self, project_id: str, head: int, count: int) -> Place:
-        """Ask for numbers behind all others', and behind the head.
+        """Request numbers after all others', and after the head.
 
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.
@@ -76,15 +76,15 @@ class LineStore(Protocol):
         ...
 
     def give_up(self, project_id: str, given_up: int, count: int) -> int:
-        """Give up numbers, unless others were given up since; 0 only asks.
+        """Give up numbers, unless others were given up since; 0 only reads.
 
         Args:
             project_id: The project.
-            given_up: The numbers ever given up, as far as known.
+            given_up: The known total of numbers ever given up.
             count: The numbers to give up.
 
         Returns:
-            The numbers ever given up now.
+            The current total of numbers ever given up.
 
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.
@@ -95,37 +95,37 @@ class LineStore(Protocol):
 
 @dataclass(slots=True)
 class Wait:
-    """The waits of one project's requests in a batch; the last one in detail.
+    """The waits of one project's requests in a batch, with details of the last one.
 
-    `block` is the shortest time of a block lately, in seconds.
+    `block` is the shortest recent time of a block, in seconds.
     """
 
     until: float = inf
-    """The end of all of them; inf before the first."""
+    """The end of all waits; inf before the first."""
     seconds: float = 0.0
-    """The time waited, in all."""
+    """The total time waited."""
     failures: int = 0
-    """Calls of the line that failed."""
+    """The count of failed calls of the line."""
     place: Place | None = None
     taken: tuple[float, int] = (0.0, 0)
-    """When the place was taken, and the head at that time."""
+    """The time when the place was taken, and the head at that time."""
     known: tuple[float, int] = (0.0, 0)
-    """When the place was last known to be right, and the head at that time."""
+    """The time when the place was last right, and the head at that time."""
     nerve: float = 0.0
-    """From 0 to 1: chance, drawn for each place."""
+    """A random number from 0 to 1, drawn for each place."""
     is_late: bool = False
-    """Whether a worker in front was perhaps passed just now."""
+    """Whether a worker in front may just have been passed."""
     is_blocked: bool = False
-    """Whether another transaction held the next number in our turn."""
+    """Whether another transaction held the next number in the own turn."""
 
     def begin(self, place: Place, head: int, now: float, nerve: float) -> None:
-        """Begin a wait at a new place."""
+        """Start a wait at a new place."""
         self.place, self.nerve = place, nerve
         self.taken = self.known = now, head
         self.is_late = self.is_blocked = False
 
     def should_ask(self, head: int, now: float, block: float, *, moved: bool) -> bool:
-        """Tell whether to ask for numbers given up: the head is late at its pace.
+        """Tell whether to read the given-up numbers, because the head is late.
 
         A worker that passed another gives its numbers up after the head has moved.
         """
@@ -144,7 +144,7 @@ class Wait:
         return self._is_slower(self.taken, head, now, SLOW_SECONDS, block * SLOW)
 
     def patience(self, gap: int, block: float) -> float:
-        """Return the seconds without a move of the head after which we write anyway.
+        """Return the seconds without a move of the head after which to write anyway.
 
         The nearest come first. The gap is positive.
         """
@@ -165,27 +165,27 @@ class Wait:
 
 @dataclass(slots=True)
 class View:
-    """A project and its line, as this execution environment has seen them."""
+    """This execution environment's view of a project and its line."""
 
     head: int = 0
     seen_at: float = -inf
     moved_at: float = -inf
-    """When the head was first seen, in an unbroken row of reads."""
+    """The time when the current head was first seen, without a pause in reads."""
     contended_until: float = -inf
     repeated_until: float = -inf
     closed_until: float = -inf
     doubted_until: float = -inf
-    """After a wait behind places to which nobody may come."""
+    """The end of the doubt after a wait behind places that may be dead."""
     strikes: int = 0
     usual_block: float = USUAL_BLOCK
-    """About the requests of the largest own block lately: others' are like ours."""
+    """The requests of the largest recent own block, assumed for others, too."""
 
     def wrote(self, size: int) -> None:
-        """Note an own block."""
+        """Record an own block."""
         self.usual_block = max(LEAST_BLOCK, size, self.usual_block * SHRINKING)
 
     def saw(self, head: int, now: float) -> bool:
-        """Note the head; return whether it has moved since a moment ago."""
+        """Record the head; return whether it has moved since a recent read."""
         is_fresh = now - self.seen_at <= MAX_DELAY_SECONDS
         has_moved = head != self.head
         if has_moved or not is_fresh:
@@ -194,7 +194,7 @@ class View:
         return has_moved and is_fresh
 
     def strike(self, now: float) -> None:
-        """Note that a place was wrong; often in a row, then the line is."""
+        """Record a wrong place; close the line after too many in a row."""
         self.strikes += 1
         if self.strikes >= MAX_STRIKES:
             self.strikes, self.closed_until = 0, now + CLOSED_SECONDS
