@@ -1,4 +1,4 @@
-"""The measurements: contenders with workloads, in runs side by side."""
+"""The measurements: contenders with workloads, in parallel runs."""
 
 from collections.abc import Collection
 from concurrent.futures import Executor
@@ -18,7 +18,7 @@ from benchmarks.workloads import COLD_START, HOT, ZIPF, Workload
 WORKERS: Final = (100, 10, 2, 1)
 
 STEP: Final = 10
-"""Runs between two lines of progress, where no terminal shows a bar."""
+"""The runs between two lines of progress, if no terminal shows a bar."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ Results = dict[Cell, Figures]
 
 
 def hot(workers: int) -> Workload:
-    """Return one hot project, of which there is always more."""
+    """Return a workload of one hot project that never runs out."""
     return Workload(workers)
 
 
@@ -56,7 +56,7 @@ MANY_PROJECTS: Final = Workload(projects=1_000)
 def measure(
     pool: Executor, cells: Collection[Cell], profile: Profile, seeds: int, scale: float
 ) -> Results:
-    """Measure side by side.
+    """Measure in parallel.
 
     Args:
         pool: The processors.

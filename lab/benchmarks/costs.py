@@ -25,7 +25,7 @@ SERVICES: Final = ("DynamoDB", "SQS", "SNS", "Lambda", "Logs", SUM)
 MEMORY_GB: Final = 0.5
 RECEIVED_TOGETHER: Final = 10
 LOG_KB: Final = (0.66, 1.08)
-"""Of a ticket and of a batch, Lambda's own lines and CloudWatch's 26 bytes included."""
+"""Bytes of a ticket and a batch, with Lambda's own lines and CloudWatch's 26 bytes."""
 
 MONTHLY: Final[Mapping[str, tuple[int, float, int]]] = {
     # Five long polls of 20 seconds, for 730 hours.
@@ -40,7 +40,7 @@ STORED: Final = 0.25 + 0.20
 """Dollars of a GB and month in DynamoDB, and of its point-in-time recovery."""
 
 CHAIN_BYTES, RECORD_BYTES, ITEM_BYTES = 77, 254, 100
-"""Of chain and salt, of a key's record, and what DynamoDB adds to each item."""
+"""Bytes of chain and salt, of a key's record, and of DynamoDB's overhead per item."""
 
 
 def dollars(figures: Figures) -> dict[str, float]:

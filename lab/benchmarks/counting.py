@@ -16,17 +16,17 @@ class Figures:
     """Figures of one run, or of several."""
 
     requests: float
-    """Of the function, a ticket, as are the units."""
+    """Requests of the function per ticket; the units are per ticket, too."""
     publishes: float
     lookups: float
-    """Those of them that publish, and that look up keys."""
+    """The requests that publish, and that look up keys."""
     write_units: float
     read_units: float
     attempts: float
     """Writes of tickets that were sent, for one that succeeded."""
     tickets_a_second: float
     bound: float
-    """Those that no policy exceeds."""
+    """The tickets a second that no policy exceeds."""
     batches: float
     """Invocations a ticket."""
     batch_seconds: float
@@ -67,7 +67,7 @@ class Counts:
     attempts: int = 0
     """Writes sent: the worker's blocks, the others' single tickets."""
     commits: int = 0
-    """Those of them that succeeded."""
+    """The writes that succeeded."""
     tickets: int = 0
     duplicates: int = 0
     """Tickets of requests that had one already."""

@@ -1,4 +1,4 @@
-"""Measures the function as it ships: start, processor time, memory.
+"""Measures the shipped function: start, processor time, memory.
 
 `PYTHONPATH=lab python -m benchmarks.function --python P`; it reaches no network but to
 install the function's packages, and needs no account.
@@ -39,11 +39,11 @@ ENVIRONMENT: Final = {
     "POWERTOOLS_SERVICE_NAME": "benchmark",
     "POWERTOOLS_METRICS_NAMESPACE": "TicketNumbering",
 }
-"""Names of nothing that exists."""
+"""Names of missing resources."""
 
 
 def main() -> None:
-    """Measure, and print each target with its verdict."""
+    """Measure, and print each target with its result."""
     parser = argparse.ArgumentParser(description="Measure the function as it ships.")
     parser.add_argument("--python", default=sys.executable, help="the interpreter")
     python = parser.parse_args().python
@@ -59,8 +59,8 @@ def main() -> None:
         "peak MB, the largest batch": (MAX_MEGABYTES, probe("largest")),
     }
     for name, (bound, measured) in targets.items():
-        verdict = "met" if measured <= bound else "NOT MET"
-        line = f"{name:40} at most {bound:<5g} measured {measured:<7.3g} {verdict}"
+        result = "met" if measured <= bound else "NOT MET"
+        line = f"{name:40} at most {bound:<5g} measured {measured:<7.3g} {result}"
         print(line)  # noqa: T201 - it is a report.
 
 

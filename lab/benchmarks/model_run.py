@@ -179,7 +179,7 @@ class ModelRun:
                 answer = handler(event, context)
                 self._scheduler.sleep(half)
                 starved = len(answer["batchItemFailures"])
-            finally:  # Lambda ends what runs into its timeout.
+            finally:  # Lambda ends an invocation at its timeout.
                 self._meter.counts.batches.append(self._scheduler.now - start)
                 self._meter.counts.starved += starved
             return answer

@@ -32,7 +32,7 @@ MANY_MS: Final = (23.5, 32.1, 40.5, 47.2, 97.5, 258.0)
 CALL_CLIENT_MS: Final = 2.5
 TRANSACTION_CLIENT_MS: Final = 5.0
 PHASE: Final = 0.2
-"""Assumed, as above."""
+"""Assumed, in the same form."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Profile:
     call: Distribution
     publish: Distribution
     few: Distribution
-    """Of transactions with few items."""
+    """The times of transactions with few items."""
     many: Distribution
 
     def transaction(self, items: int) -> Distribution:
@@ -131,7 +131,7 @@ PROFILES: Final = {
 class ProfileLatency(Latency):
     """The times of a profile, on the model.
 
-    A request takes half of a call's median; what a call takes longer, its answer takes.
+    A request takes half of a call's median, and its answer takes the rest of the call.
     """
 
     profile: Profile = MEASURED

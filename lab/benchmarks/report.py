@@ -1,4 +1,4 @@
-"""Tables in Markdown, which a terminal shows as they are."""
+"""Tables in Markdown, for pages and terminals."""
 
 from collections.abc import Iterable, Sequence
 
@@ -36,10 +36,10 @@ def target_table(results: Results) -> str:
     for target in TARGETS:
         measured = target.figure(figures_of)
         sign = "at least" if target.is_least else "at most"
-        verdict = "met" if target.is_met(measured) else "**not met**"
+        result = "met" if target.is_met(measured) else "**not met**"
         figure = f"{measured:.3g}"
-        rows.append((target.name, f"{sign} {target.bound:g}", figure, verdict))
-    return _table("Targets", ("figure", "target", "measured", "verdict"), rows)
+        rows.append((target.name, f"{sign} {target.bound:g}", figure, result))
+    return _table("Targets", ("figure", "target", "measured", "result"), rows)
 
 
 def table_of(claim: Claim, results: Results) -> str:

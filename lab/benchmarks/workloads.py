@@ -24,7 +24,7 @@ STANDARD, FAIR, FIFO = "standard", "fair", "FIFO"
 """The queues; with a project as message group a standard one is fair."""
 
 MIN_SECONDS: Final = 1.0
-"""So that a batch arrives where batches arrive now and then."""
+"""The bounds of a run with occasional batches."""
 
 MAX_CALLS: Final = 8_000
 MIN_CALLS: Final = 4_000
@@ -84,9 +84,9 @@ class Workload:
     window: float = 0.0
     """Seconds that a batch may wait to become full: MaximumBatchingWindow."""
     projects: int = 1
-    """They take turns, unless they have weights."""
+    """The projects; they alternate, unless they have weights."""
     weights: tuple[float, ...] = ()
-    """Of the projects, which then arrive at random."""
+    """The weights of the projects, which then arrive at random."""
     has_real_texts: bool = False
     text: int = 0
     """Characters of each description."""
@@ -119,7 +119,7 @@ class Workload:
 
         In perfect order and without a conflict: a block of the busiest project reads
         as soon as the last number of its predecessor is committed, and then writes;
-        the partition takes what its units allow. Of the queues that group messages,
+        the partition's units set the limit. Of the queues that group messages,
         whose batches hold other shares, only the workers and the partition count.
         """
         batch = self.batch_size

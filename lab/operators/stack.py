@@ -24,7 +24,7 @@ LONG_AGO: Final = datetime(2020, 1, 1, tzinfo=UTC)
 
 @dataclass
 class SimulatedStack:
-    """What an operator's commands need of a stack."""
+    """The parts of a stack that an operator's commands need."""
 
     name: ClassVar[str] = "simulated"
     program: ClassVar[str] = PROGRAM

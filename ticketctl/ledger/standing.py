@@ -18,7 +18,7 @@ from ticketctl.ledger.sequence import SequenceCheck, hole
 _NOT_FITTING: Final = "its hash does not fit its content and the ticket before it"
 OF_CONTENT: Final = {
     FindingKind.ERASED_WITH_TEXT: "it is erased, and has text: erase it again",
-    FindingKind.NOT_VERIFIABLE: "it has what this ticketctl does not know",
+    FindingKind.NOT_VERIFIABLE: "it has attributes that this ticketctl does not know",
     FindingKind.CHAINED_EXTERNAL: _NOT_FITTING,
     FindingKind.CHANGED: _NOT_FITTING,
 }

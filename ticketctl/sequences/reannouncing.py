@@ -204,6 +204,6 @@ def _doubt(ticket: Ticket, before: Head) -> str | None:
         case FindingKind.CHANGED:
             return "is not as it was announced"
         case FindingKind.NOT_VERIFIABLE:
-            return "has what this ticketctl does not know"
+            return "has attributes that this ticketctl does not know"
         case None | FindingKind.RESTARTED:
             return None

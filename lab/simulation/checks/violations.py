@@ -63,12 +63,12 @@ class Invariant(Enum):
     ERASED_RECORD = auto()
     RESTORE_FINDING = auto()
     RESTORE_SILENT = auto()  # A line is neither back nor refused.
-    RESTORE_UNVOUCHED = auto()  # A hash came back, or was lost, against who vouches.
+    RESTORE_UNVOUCHED = auto()  # A hash is restored or lost against the proof.
     RESTORE_NOT_BLOCKED = auto()  # A slow worker can go on inside a finished seed.
     RESTORE_FOREIGN = auto()
     RESTORE_TOOK_FILE = auto()
     RESTORE_UNMARKED = auto()
-    RESTORE_REFUSED = auto()  # What could come back does not.
+    RESTORE_REFUSED = auto()  # A line that could be restored is not.
 
 
 class Violation(BaseException):

@@ -309,7 +309,7 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         both(unrecorded(ERASED[0]), changed(ERASED[0], note="x")),
         ERASED[0],
         {},
-        "gets none: it has what this ticketctl does not know",
+        "gets none: it has attributes that this ticketctl does not know",
     ),
     "number-given-here-right-below-a-seed": (
         both(seeded(20), gone(LAST)),

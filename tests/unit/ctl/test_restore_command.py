@@ -198,7 +198,7 @@ class TestInterrupted:
     def test_nothing_goes_back_when_another_item_was_written_since_the_kill(
         self, past: Stage
     ) -> None:
-        """Another program wrote into what the killed one had left open."""
+        """Another program wrote into the numbers that the killed restore left open."""
         empty(past)
         past.before("transact_write_items", failing(KeyboardInterrupt()))
         restore(past, "--project", "PROJ")
