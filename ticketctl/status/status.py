@@ -63,7 +63,7 @@ _OF_STACK: Final = ("aliases", "alarms", "alarm_addresses")
 class Questions:
     """Calls AWS, and continues if a right is missing or a service does not answer."""
 
-    refused: list[str] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
     """A line for each missing answer."""
     silent: set[str] = field(default_factory=set)
     """The services that do not answer; they are not called again."""
@@ -79,11 +79,11 @@ class Questions:
                 self.silent.add(service)
             elif not (isinstance(error, ClientError) and is_denied(error)):
                 raise
-            does = "does not answer" if service in self.silent else "refuses"
+            does = "does not answer" if service in self.silent else "rejects the call"
             why = sanitized(str(explained(error)), _REFUSAL_WIDTH)
             line = f"unknown, because {service} {does}: {why}"
-            if line not in self.refused:
-                self.refused.append(line)
+            if line not in self.unanswered:
+                self.unanswered.append(line)
             return None
 
 
@@ -110,13 +110,13 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
     if created is None:
         parts |= dict.fromkeys(_OF_STACK)
         unknown = ", ".join(_OF_STACK).replace("_", " ")
-        questions.refused[0] += f"; unknown are {unknown}"
+        questions.unanswered[0] += f"; unknown are {unknown}"
     problems = [
         *recovery_problems(stack, ask, check=check, is_emulated=is_emulated),
         *delivery_problems(worker, parts["aliases"]),
         *alarm_problems(parts["alarms"] or ()),
         *address_problems(alarm_topics, parts["alarm_addresses"], stack.parameters),
-        *questions.refused,
+        *questions.unanswered,
     ]
     return {
         "stack": stack.name,
@@ -124,7 +124,7 @@ def status_of(stack: Stack, *, check: bool = False) -> dict[str, Any]:
         "region": stack.region,
         **parts,
         "problems": problems,
-        "refused": bool(questions.refused),
+        "refused": bool(questions.unanswered),
         "needs_a_person": bool(parts["dead_letters"] or problems),
     }
 

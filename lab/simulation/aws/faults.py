@@ -82,7 +82,7 @@ class Kind:
         return self.error is _timeout
 
 
-def _refused(code: str, text: str, odds: int = 0) -> Kind:
+def _rejected(code: str, text: str, odds: int = 0) -> Kind:
     error = partial(ServiceError, code)
     return Kind(text, Effect.BEFORE, error, odds=odds, in_outages=True)
 
@@ -103,22 +103,22 @@ class Fault(Enum):
         partial(EndpointConnectionError, endpoint_url=ENDPOINT),
         in_outages=True,
     )
-    THROTTLED = _refused("ThrottlingException", "throttled", odds=1)
+    THROTTLED = _rejected("ThrottlingException", "throttled", odds=1)
     FAILED_BEFORE = Kind(
         "answered 500, and nothing was done",
         Effect.BEFORE,
         internal_error,
         in_outages=True,
     )
-    DENIED = _refused("AccessDeniedException", "AWS refused it for a missing right")
-    MISSING = _refused(
-        "ResourceNotFoundException", "AWS refused it for a missing resource"
+    DENIED = _rejected("AccessDeniedException", "AWS rejected it for a missing right")
+    MISSING = _rejected(
+        "ResourceNotFoundException", "AWS rejected it for a missing resource"
     )
-    KEY_DISABLED = _refused(
-        "KMS.DisabledException", "AWS refused it for a disabled encryption key"
+    KEY_DISABLED = _rejected(
+        "KMS.DisabledException", "AWS rejected it for a disabled encryption key"
     )
-    UNFORESEEN = _refused(
-        "SomethingNewException", "AWS refused it with an unknown code", odds=1
+    UNFORESEEN = _rejected(
+        "SomethingNewException", "AWS rejected it with an unknown code", odds=1
     )
     FAILED_AFTER = Kind("answered 500, but it was done", Effect.AFTER, internal_error)
     LOST = Kind(

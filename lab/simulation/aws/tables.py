@@ -45,7 +45,7 @@ class Tables:
     throttled: Mapping[str, float] = field(default_factory=dict)
     """Projects whose partition is throttled, and until when."""
     unindexable: Mapping[str, float] = field(default_factory=dict)
-    """Ids of records that an index of the keys' table refuses, and until when."""
+    """Ids of records that an index of the keys' table rejects, and until when."""
     partial_reasons: float = 0.0
     """The share of cancellations that report only some of their reasons."""
 
@@ -79,13 +79,13 @@ class Tables:
         return Address(table, key_of(request["Key"], schema))
 
     def check_index(self, address: Address) -> None:
-        """Refuse an item in a transaction if it cannot be in an index of its table.
+        """Reject an item in a transaction if it cannot be in an index of its table.
 
-        The form of the refusal is left open: with a reason for each item, or without.
+        The form of the error is left open: with a reason for each item, or without.
 
         Raises:
-            KeyMismatchError: It is refused, with reasons.
-            ServiceError: It is refused, as the whole transaction.
+            KeyMismatchError: It is rejected, with reasons.
+            ServiceError: The whole transaction is rejected.
         """
         if self.scheduler.now >= self.unindexable.get(str(address.key[0]), 0.0):
             return

@@ -31,7 +31,7 @@ class Topic:
         """Publish a batch.
 
         Raises:
-            ServiceError: The request is refused as a whole.
+            ServiceError: The whole request is rejected.
         """
         assert operation == "publish_batch", operation
         entries = request["PublishBatchRequestEntries"]

@@ -94,7 +94,7 @@ class StartsOver(Progress):
 
 
 class LetsPass(Progress):
-    """Numbers the requests behind one that DynamoDB refuses, also in order."""
+    """Numbers the requests after one that DynamoDB rejects, also in order."""
 
     def split(self, block: Block, reason: str) -> None:
         """Halve the block, or fail its request alone."""
@@ -103,7 +103,7 @@ class LetsPass(Progress):
 
 
 class FailsWhole(Progress):
-    """Fails each request of a block of which DynamoDB refuses one."""
+    """Fails each request of a block if DynamoDB rejects one."""
 
     def split(self, block: Block, reason: str) -> None:
         """Fail all of them."""

@@ -24,7 +24,7 @@ ERRORS: Final = (
 
 @dataclass(frozen=True)
 class Adversary:
-    """A table of lines that lies in each way there is, hangs, fails and refuses."""
+    """A table of lines that lies in every way, hangs, fails and rejects calls."""
 
     choices: Choices
     sleep: Callable[[float], None]
@@ -35,7 +35,7 @@ class Adversary:
         """Answer an update with any item.
 
         Raises:
-            ServiceError: The adversary refuses it, or says that its condition failed.
+            ServiceError: The adversary rejects it, or reports a failed condition.
         """
         del operation, partly
         if self.choices.chance(0.1):

@@ -147,7 +147,7 @@ def _day_of_throttling(choices: Choices) -> Scenario:
 
 
 def _day_of_an_index(choices: Choices) -> Scenario:
-    """Draw a day on which an operator's index refuses some requests for a while."""
+    """Draw a day on which an operator's index rejects some requests for a while."""
     producers = Producers(
         choices,
         count=10 + choices.pick(LARGE_BATCH),
@@ -162,7 +162,7 @@ def _day_of_an_index(choices: Choices) -> Scenario:
 
 
 def _unindexable(producers: Producers) -> Mapping[str, float]:
-    """Draw the records that an index refuses, from the requests that were sent."""
+    """Draw the records that an index rejects, from the sent requests."""
     choices, sent = producers.choices, producers.sent
     some = [one_of(choices, sent) for _ in range(1 + choices.pick(3))] if sent else []
     return {

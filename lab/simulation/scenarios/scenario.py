@@ -43,7 +43,7 @@ class Scenario:
     throttled: Mapping[str, float] = field(default_factory=dict)
     """Projects whose partition is throttled, and until when."""
     unindexable: Mapping[str, float] = field(default_factory=dict)
-    """Ids of records that an index of the keys' table refuses, and until when."""
+    """Ids of records that an index of the keys' table rejects, and until when."""
     slow_calls: Mapping[str, float] = field(default_factory=dict)
     """Additional seconds that calls of these names take."""
     refusals_fail: bool = False

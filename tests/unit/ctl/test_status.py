@@ -78,13 +78,13 @@ class TestNoAnswer:
     """The rest is shown, and is not taken for all."""
 
     @pytest.mark.parametrize("service", UNKNOWN)
-    @pytest.mark.parametrize("why", ["refuses", "does not answer"])
+    @pytest.mark.parametrize("why", ["rejects the call", "does not answer"])
     def test_rest_is_shown_when_a_service_gives_no_answer(
         self, why: str, service: str, stage: Stage
     ) -> None:
         name, unknown = UNKNOWN[service]
         stack = find_stack("numbers", "eu-west-1", None)
-        if why == "refuses":
+        if why == "rejects the call":
             stage.controls.refused[service] = "AccessDenied"
         else:
             stage.controls.silent.add(service)
