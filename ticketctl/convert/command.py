@@ -155,7 +155,7 @@ class Conversion:
 
     choices: Choices
     zone: tzinfo | None
-    """For dates that name none."""
+    """The zone of dates without one."""
     problems: Problems
     changes: Changes = field(default_factory=Changes)
 

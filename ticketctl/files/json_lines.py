@@ -18,7 +18,7 @@ SAVED = "tickets.jsonl"
 KIND: Final = "kind"
 RECORD: Final = "record"
 END: Final = "end"
-"""Of a line of an export that is no item, and has its content one level down.
+"""The member of an export line that is no item, whose content is one level down.
 
 So no item is taken for one, even if another program gave it an attribute of that name.
 """
