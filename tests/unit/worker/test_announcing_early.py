@@ -87,7 +87,8 @@ class TestAnswersSoFar:
         ("faults", "announced"),
         [
             ([passes, THROTTLED, THROTTLED], [50, 10]),
-            ([passes, THROTTLED, passes, THROTTLED], [50, 50, 10]),
+            # A throttled block is halved.
+            ([passes, THROTTLED, passes, THROTTLED], [50, 25, 35]),
         ],
         ids=["twice in a row", "again"],
     )
