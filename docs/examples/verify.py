@@ -102,7 +102,7 @@ def problems(ticket: Ticket, before: Ticket) -> Iterator[str]:
         yield "external, but it has a chain"
     elif attributes - COVERED - ADDED.get(str(status), set()):
         yield "it has an attribute or a status that no hash covers"
-    dates = [str(one.get("assigned_at", "")) for one in (before, ticket)]
+    dates = [str(item.get("assigned_at", "")) for item in (before, ticket)]
     if "origin" not in before and dates != sorted(dates):
         yield "dated before the ticket before it"
     if follows and ticket["chain"] != chain(ticket, before):
@@ -136,19 +136,21 @@ def place(ticket: Ticket) -> tuple[str, int]:
 
 def verify(tickets: Iterable[Ticket], heads: Iterable[Any] = ()) -> list[str]:
     """Return the problems of tickets, and of heads."""
-    found: list[str] = []
+    failures: list[str] = []
     chains: dict[tuple[str, int], Any] = {}
     before: Ticket = {"project_id": None}
     for ticket in sorted(tickets, key=place):
         project, number = place(ticket)
         if project != before["project_id"]:
             before = {"number": 0}
-        found += [f"{project}-{number}: {text}" for text in problems(ticket, before)]
+        failures += [f"{project}-{number}: {text}" for text in problems(ticket, before)]
         chains[project, number], before = ticket.get("chain"), ticket
     for head in heads:
         if chains.get((head["project_id"], head["number"])) != head["chain"]:
-            found.append(f"{head['project_id']}-{head['number']}: a head does not hold")
-    return found
+            failures.append(
+                f"{head['project_id']}-{head['number']}: a head does not hold"
+            )
+    return failures
 
 
 @contextmanager
@@ -216,11 +218,11 @@ def main() -> None:
     with reading("standard input"):
         tickets = [*tickets_of(sys.stdin.read())]
     heads = [*heads_of(sys.argv[1:])]
-    found = verify(tickets, heads)
-    counts = {"item": len(tickets), "head": len(heads), "problem": len(found)}
+    failures = verify(tickets, heads)
+    counts = {"item": len(tickets), "head": len(heads), "problem": len(failures)}
     ends = [f"{count} {noun}{'s' * (count != 1)}" for noun, count in counts.items()]
-    show([*remarks(tickets), *found, ", ".join(ends)])
-    sys.exit(bool(found) or not tickets)
+    show([*remarks(tickets), *failures, ", ".join(ends)])
+    sys.exit(bool(failures) or not tickets)
 
 
 if __name__ == "__main__":
