@@ -29,16 +29,16 @@ CURES: Final = {
     "StoreUnavailableError": Cure("DynamoDB fails or does not answer: wait."),
     "StoreRefusedError": Cure(
         "DynamoDB rejects the call that it names, until a person acts.",
-        "operations.md#aws-refuses-a-call",
+        "operations.md#aws-rejects-a-call",
     ),
     "AnnouncementError": Cure(
         "`NotFound`, `AuthorizationError`, `KMS…`: SNS rejects the call, until a "
         "person acts. Throttled: lower `MaximumConcurrency` until the quota of the "
         "account's messages a second is raised. Else SNS fails: wait.",
-        "operations.md#aws-refuses-a-call",
+        "operations.md#aws-rejects-a-call",
     ),
     "DeadLetterError": Cure(
-        "SQS fails: wait. Or it rejects the call.", "operations.md#aws-refuses-a-call"
+        "SQS fails: wait. Or it rejects the call.", "operations.md#aws-rejects-a-call"
     ),
     "DamagedKeyRecordError": Cure(
         "The key's item, which it names, was changed: `ticketctl stop`; `aws dynamodb "
