@@ -14,7 +14,9 @@ MAX_RATE: Final = 500
 """The maximum of messages a second; StartMessageMoveTask API."""
 
 dead_letters = typer.Typer(
-    cls=Group, no_args_is_help=True, help="List, show, redrive, edit or delete them."
+    cls=Group,
+    no_args_is_help=True,
+    help="List, show, redrive, edit or delete dead letters.",
 )
 app.add_typer(dead_letters, name="dead-letters", rich_help_panel=OPERATIONS)
 

@@ -93,7 +93,7 @@ def is_uncovered(ticket: Ticket) -> bool:
 
 
 def of_erased(ticket: Ticket) -> Iterator[TicketProblem]:
-    """Yield the problem of an erased ticket that still has text."""
+    """Yield the problem of an erased ticket with text, or with an unknown attribute."""
     left = ticket.fields.keys() - KEPT
     if ticket.fields.get("title") != ERASED_TITLE or left & _TEXT:
         yield FindingKind.ERASED_WITH_TEXT
