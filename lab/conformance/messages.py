@@ -67,7 +67,7 @@ def sending(service: str, batch: Sequence[Entry]) -> Callable[[Backend], str]:
 def taking(bad: Entry) -> Callable[[Backend], str]:
     """Return whether SQS takes an entry that comes with a good one.
 
-    The reference does not say whether the call is refused, or the entry.
+    The reference does not say whether the call is rejected, or the entry.
     """
 
     def outcome(backend: Backend) -> str:

@@ -95,7 +95,7 @@ def test_artifact_has_the_bytecode_of_the_templates_runtime(artifact: Path) -> N
 
 
 def test_built_template_has_no_alias() -> None:
-    """CloudFormation refuses aliases, and merges with them; SAM writes both out."""
+    """CloudFormation rejects aliases, and merges with them; SAM writes both out."""
     events = yaml.parse(built_template().read_text(encoding="utf-8"))
 
     assert not [event for event in events if isinstance(event, yaml.AliasEvent)]

@@ -25,7 +25,7 @@ def paused_worker(stack: StackAccess) -> Iterator[None]:
 
 
 def _switch(api: Any, mapping_id: str, state: str) -> None:
-    """Switch a mapping, and wait until it is: Lambda refuses a change meanwhile."""
+    """Switch a mapping, and wait until it is: Lambda rejects a change meanwhile."""
     api.update_event_source_mapping(UUID=mapping_id, Enabled=state == "Enabled")
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while api.get_event_source_mapping(UUID=mapping_id)["State"] != state:
@@ -36,7 +36,7 @@ def _switch(api: Any, mapping_id: str, state: str) -> None:
 
 @contextmanager
 def throttled_worker(stack: StackAccess) -> Iterator[None]:
-    """Let Lambda refuse every invocation."""
+    """Let Lambda reject every invocation."""
     api, name = stack.client("lambda"), stack.outputs["WorkerFunctionName"]
     api.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
     try:

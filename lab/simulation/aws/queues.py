@@ -130,7 +130,7 @@ class Queue:
         """Answer a client's request; a batch does the same for each of its entries.
 
         Raises:
-            ServiceError: The request is refused as a whole.
+            ServiceError: The request is rejected as a whole.
         """
         calls: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "send_message": self._send,
@@ -217,7 +217,7 @@ def _check(entry: Mapping[str, Any]) -> None:
     """Check the attributes and the texts of an entry.
 
     Raises:
-        ServiceError: The entry is refused; the worker does not look at the code.
+        ServiceError: The entry is rejected; the worker does not look at the code.
     """
     attributes = entry.get("MessageAttributes", {})
     if len(attributes) > MAX_ATTRIBUTES:

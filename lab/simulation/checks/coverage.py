@@ -205,7 +205,7 @@ def _of_fair_days(scenario: Scenario, neighbours: Neighbours) -> Rows:
     yield "such days on FIFO queues", 34, is_fair and scenario.fifo
     yield "requests refused at their caps on such days", 42, is_refused and is_fair
     yield (
-        "messages held back behind one that DynamoDB refused",
+        "messages held back behind one that DynamoDB rejected",
         200,
         neighbours.held_back,
     )

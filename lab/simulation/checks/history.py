@@ -154,7 +154,7 @@ def _is_progress(answer: Any) -> bool:
 
 
 def _is_invalid(answer: Any) -> bool:
-    """Return whether DynamoDB refused the block; of one request, it is done with."""
+    """Return whether DynamoDB rejected the block; of one request, it is done with."""
     if not isinstance(answer, ServiceError):
         return False
     reasons = answer.members.get("CancellationReasons", ())

@@ -52,7 +52,7 @@ class Neighbours:
 
     Every valid message is answered, with any neighbours in its batch. Excepted are
     projects in which another writer delayed the invocation: contention may use up a
-    block's attempts. A request that DynamoDB refuses waits, and those behind it if the
+    block's attempts. A request that DynamoDB rejects waits, and those behind it if the
     order counts.
     """
 
@@ -62,7 +62,7 @@ class Neighbours:
     in_order: bool = False
     """Whether the queue is FIFO."""
     unindexable: set[tuple[str, RequestId]] = field(default_factory=set)
-    """Invocations, and requests that DynamoDB refused in them."""
+    """Invocations, and requests that DynamoDB rejected in them."""
     held_back: int = 0
     """Messages that waited behind such a request."""
     contended: set[tuple[str, str]] = field(default_factory=set)
@@ -122,7 +122,7 @@ class _Invocation:
     unsent: set[str] = field(default_factory=set)
     """Numbers committed here that no call to SNS has named."""
     has_failed: bool = False
-    """Whether SNS has refused an event; then the rest may wait for the end."""
+    """Whether SNS has rejected an event; then the rest may wait for the end."""
 
     def calls(self, time: float, operation: str, request: Any) -> None:
         """See a call: if it ends a wait of the whole batch, no number is unsent."""

@@ -114,13 +114,13 @@ _TABLE: Final = {
     Invariant.WAITED_FOR_NEIGHBOUR: (
         _with("a refusal holds its group", worker=workers.HoldsGroups),
         _uncached(
-            "a block that DynamoDB refuses fails as a whole", allocation.FailsWhole
+            "a block that DynamoDB rejects fails as a whole", allocation.FailsWhole
         ),
     ),
     Invariant.OVERTAKEN: (
         _uncached("a rival comes after the others", allocation.LateRivals),
         _uncached(
-            "a request that DynamoDB refuses lets others pass", allocation.LetsPass
+            "a request that DynamoDB rejects lets others pass", allocation.LetsPass
         ),
     ),
     Invariant.POISON_BEFORE_NUMBERS: (
@@ -152,8 +152,8 @@ KNOWN_BAD: Final = [
 
 RARE: Final = (
     "the chain of a run's first ticket",
-    "a request that DynamoDB refuses lets others pass",
-    "a block that DynamoDB refuses fails as a whole",
+    "a request that DynamoDB rejects lets others pass",
+    "a block that DynamoDB rejects fails as a whole",
     "a replay found beside a conflict is not announced",
 )
 """They take more seeds than `make test` plays; `make known-bad` plays them."""

@@ -66,7 +66,7 @@ class TestOrder:
     def test_successors_wait_when_a_message_fails(
         self, system: System, project: str
     ) -> None:
-        """SNS refuses a delivery's announcement, and the SDK's retry of it.
+        """SNS rejects a delivery's announcement, and the SDK's retry of it.
 
         A slow delivery is repeated, and so is its announcement.
         """

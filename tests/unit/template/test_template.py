@@ -235,7 +235,7 @@ OF_A_QUEUE = {
     "DeduplicationScope": (None, "messageGroup"),
     "FifoThroughputLimit": (None, "perMessageGroupId"),
 }
-"""Quotas by project. SQS refuses each of them for a standard queue, even as false."""
+"""Quotas by project. SQS rejects each of them for a standard queue, even as false."""
 NAME = "app-create-ticket-01234567"
 BY_TYPE = {
     "QueueType": {

@@ -521,7 +521,7 @@ FOR_AN_ITEM = "an item of the block is invalid"
 
 
 class TestRefusedTicket:
-    """A request that DynamoDB refuses fails alone; its neighbours get their numbers."""
+    """A request that DynamoDB rejects fails alone; its neighbours get their numbers."""
 
     @pytest.mark.parametrize("why", [AS_A_WHOLE, FOR_AN_ITEM])
     @pytest.mark.parametrize("culprit", range(5))

@@ -144,7 +144,7 @@ class TestEntries:
     def test_send_makes_up_neither_a_body_nor_a_time_when_the_record_has_none(
         self, queue: Queue
     ) -> None:
-        """SQS refuses an empty body; the redrive policy moves the message."""
+        """SQS rejects an empty body; the redrive policy moves the message."""
         queue.send(SQSRecord("message-1", None))
 
         assert queue.sqs.entries[0]["MessageBody"] == ""
