@@ -44,7 +44,7 @@ class MarkMonitor(Monitor):
     commitments: dict[Address, str] = field(default_factory=dict)
     """The commitment that each ticket's chain covers."""
     erased: set[RequestId] = field(default_factory=set)
-    told: set[tuple[RequestId, Texts]] = field(default_factory=set)
+    published: set[tuple[RequestId, Texts]] = field(default_factory=set)
     """The texts of each request's announcements."""
     batch: Callable[[], Iterable[str]] | None = None
     """Returns the bodies of the announcing invocation's batch; None: of all."""
@@ -125,8 +125,8 @@ class MarkMonitor(Monitor):
         request = self.sent[body]
         if request is None or request.id not in self.erased:
             return super().is_done(body)
-        # Of different requests in one batch, one event tells the number of all.
-        return any(told == request.id for told, _ in self.told)
+        # Of different requests in one batch, one event has the number of all.
+        return any(known == request.id for known, _ in self.published)
 
     def announced(self, event: Any) -> None:
         """See an announcement; under an erased key it repeats a message's texts."""
@@ -147,7 +147,7 @@ class MarkMonitor(Monitor):
             _, numbered = self.numbered[request]
             is_rival = _texts(data) != _texts(json.loads(numbered))
             self.marked["rivals announced under erased keys"] += is_rival
-        self.told.add((request, _texts(data)))
+        self.published.add((request, _texts(data)))
 
     def words(self, message: str) -> str:
         """Return the part of an event that all with its id share."""

@@ -102,23 +102,23 @@ class RestoredHistory(Tried):
             return [file]
         return part_of(file, self.choices)
 
-    def _restore_among_others(self, one: Path, file: Path) -> None:
+    def _restore_among_others(self, first: Path, file: Path) -> None:
         """Restore once; at a random call it is killed, or others work."""
         act = self._work
         if not self.system.stack.is_running:
             others = (self._seed, self._restore_too, self._mark_too, self._import_too)
             act = one_of(self.choices, (kill, kill, *others, self._nothing))
         calls: Acts = [int] * one_of(self.choices, CALLS)
-        is_stopped = not (self.system.stack.is_running or self._has_lost_end(one))
+        is_stopped = not (self.system.stack.is_running or self._has_lost_end(first))
         if is_stopped and self.choices.chance(0.2):
-            one_of(self.choices, (self._number_slowly, self._number_within))(one)
+            one_of(self.choices, (self._number_slowly, self._number_within))(first)
         self.file = file
         self.system.acts = [*calls, act]
         try:
-            self._once(one)
+            self._once(first)
         except Killed:
             self.system.acts.clear()
-            self._see_killed(one)
+            self._see_killed(first)
         self.system.acts.clear()
 
     def _see_killed(self, file: Path) -> None:

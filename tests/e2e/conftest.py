@@ -107,12 +107,13 @@ class System:
             message if isinstance(message, str) else json.dumps(message)
             for message in messages
         ]
-        requests, told = send(self.stack, bodies), self.announcements().numbers
+        requests = send(self.stack, bodies)
+        announced = self.announcements().numbers
         self.sent += [
             Sent(
                 request.message_id,
                 request.body,
-                CreateTicket.key_of(request.body) in told,
+                CreateTicket.key_of(request.body) in announced,
             )
             for request in requests
         ]

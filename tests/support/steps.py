@@ -87,7 +87,7 @@ class Steps:
     def alarm(self, name: str, state: str = "OK", *more: str) -> None:
         """Give the stack an alarm.
 
-        Further arguments are `off`, `notifies-nobody`, or the reason of its state; a
+        Further arguments are `off`, `without-receiver`, or the reason of its state; a
         state of `MISSING` is that of a deleted alarm.
         """
         later = len(self._controls.alarms) * timedelta(minutes=1)
@@ -96,7 +96,7 @@ class Steps:
             match word:
                 case "off":
                     members["ActionsEnabled"] = False
-                case "notifies-nobody":
+                case "without-receiver":
                     members["AlarmActions"] = []
                 case _:
                     members["StateReason"] = _unescaped(word)

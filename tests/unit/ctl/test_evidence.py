@@ -217,10 +217,10 @@ TAMPERINGS: Final[dict[str, Callable[[Sequence], None]]] = {
     "no-head": no_head,
     "forged-loss": forged_loss,
     "imported-removed": lambda sequence: sequence.remove(7),
-    "marks": lambda sequence: sequence.change(3, status=VOIDED, voided_by="somebody"),
+    "marks": lambda sequence: sequence.change(3, status=VOIDED, voided_by="another"),
     "destroyed": lambda sequence: sequence.erase(3, ERASED_TITLE),
     "appended": lambda sequence: sequence.append(7),
-    "nobody-knew": gone,
+    "without-a-head": gone,
 }
 
 BESIDE: Final = {
@@ -231,7 +231,7 @@ BESIDE: Final = {
 
 ONE_WAY: Final = {
     "project-removed": {FindingKind.NO_TICKETS},
-    "nobody-knew": {FindingKind.NO_TICKETS},
+    "without-a-head": {FindingKind.NO_TICKETS},
 }
 """The findings of an audit of everything alone, or of one that names the projects.
 
@@ -275,7 +275,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
         for name in TAMPERINGS:
             ORIGINALS.get(name, chained)(Sequence(steps, name))
         clean = audited(steps)
-        heads = [head for head in clean.heads() if head.project_id != "nobody-knew"]
+        heads = [head for head in clean.heads() if head.project_id != "without-a-head"]
         verified_before = verify(items("tickets"))
         for name, tamper in TAMPERINGS.items():
             tamper(Sequence(steps, name))

@@ -489,7 +489,7 @@ class TestFifoOrder:
     @pytest.mark.parametrize(
         ("refusing", "error"),
         [
-            ("nobody", InvalidMessageError),
+            ("nothing", InvalidMessageError),
             ("publisher", AnnouncementError),
             ("dead_letters", DeadLetterError),
         ],
