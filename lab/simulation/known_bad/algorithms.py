@@ -163,6 +163,7 @@ STALE_READS: Final = Algorithm(
 
 CORRECT_BUT_COSTLY: Final[Sequence[Algorithm]] = (
     STALE_READS,
+    _with("no line, as by default", line=None),
     _with("an adversary in place of the line", line=lines.lying),
     _with("a cached number without a TTL", cache=allocation.never_too_old),
 )
