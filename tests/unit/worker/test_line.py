@@ -329,7 +329,8 @@ class TestWaiting:
 
         seconds = environment.finish(batch)
 
-        assert "give_up PROJ 0" in line.calls
+        # It takes over the correction: it gives up no number of them a second time.
+        assert line.calls == ["take PROJ 0 10", "give_up PROJ 0"]
         assert environment.tickets.numbers() == [*range(1, 21)]
         assert seconds < FIRST_NUMBER_SECONDS
 
@@ -394,6 +395,16 @@ class TestGivingBack:
 
         assert line.calls == ["take PROJ 0 10"]
         assert environment.tickets.numbers() == [*range(1, 11)]
+
+    def test_passed_numbers_are_given_up_when_the_block_was_halved(self) -> None:
+        line = FakeLine(upto=1_000)
+        environment = Warm(line)
+        environment.tickets.faults = [_refused]
+
+        environment.finish(environment.start())
+
+        assert len(environment.tickets.blocks) > 1
+        assert line.upto == 10
 
     def test_no_number_is_asked_for_when_requests_have_reached_their_caps(self) -> None:
         line = FakeLine()
