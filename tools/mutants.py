@@ -1,6 +1,7 @@
 """Counts the surviving mutants, package by package: `make mutants`.
 
-`[tool.mutants]` in `pyproject.toml` has the floor of each package.
+`[tool.mutants]` in `pyproject.toml` has the floor of each package, and of each file
+that is counted apart from its package.
 """
 
 import json
@@ -23,7 +24,8 @@ def problems(mutants: Path, floors: Mapping[str, float]) -> Iterator[str]:
     for results in sorted(mutants.rglob("*.meta")):
         statuses = json.loads(results.read_bytes())["exit_code_by_key"]
         file = results.relative_to(mutants).with_suffix("")
-        packages[str(file.parent)].append((str(file), statuses))
+        unit = file if str(file) in floors else file.parent
+        packages[str(unit)].append((str(file), statuses))
     for package, files in packages.items():
         survivors = {
             file: [name for name, status in statuses.items() if status not in KILLED]

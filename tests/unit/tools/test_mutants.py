@@ -23,3 +23,5 @@ def test_worst_file_is_named_when_a_package_is_below_its_floor(tmp_path: Path) -
     assert worst.endswith("src/worse.py: 3")
     assert [line.rpartition(" ")[2] for line in shown] == [*files["worse"]]
     assert [*problems(tmp_path, {})]
+    # The worst file has a floor of its own, and leaves its package.
+    assert not [*problems(tmp_path, {"src": 60, "src/worse.py": 0})]
