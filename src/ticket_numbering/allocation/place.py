@@ -33,6 +33,9 @@ CLOSED_SECONDS: Final = 10.0
 MAX_DELAY_SECONDS: Final = 1.0
 """The longest delay between two reads of the head."""
 
+FRESH_SECONDS: Final = 2 * MAX_DELAY_SECONDS
+"""Between two reads that belong together: the longest delay, and a read."""
+
 USUAL_BLOCK: Final = 10.0
 """The assumed requests of a block in front, before the first own block."""
 
@@ -186,7 +189,7 @@ class View:
 
     def saw(self, head: int, now: float) -> bool:
         """Record the head; return whether it has moved since a recent read."""
-        is_fresh = now - self.seen_at <= MAX_DELAY_SECONDS
+        is_fresh = now - self.seen_at <= FRESH_SECONDS
         has_moved = head != self.head
         if has_moved or not is_fresh:
             self.moved_at = now

@@ -118,6 +118,8 @@ class Progress:
         self.attempts_per_block.append(self.attempts)
         self.head = block.last
         self.assigned |= block.assignments()
+        # A halved block grows by one: throttling ends, and an invalid request is found.
+        self.block_limit = min(MAX_BLOCK_REQUESTS, self.block_limit + 1)
         self._remove_settled()
 
     def settle(

@@ -619,6 +619,14 @@ class TestRefusedTicket:
         assert tried == [50, 25, 12, 6, 3, 1, 50, 49]
         assert environment.store.numbers() == list(range(1, MAX_BLOCK_REQUESTS * 2))
 
+    def test_allocate_lets_a_throttled_block_grow_when_blocks_are_committed(
+        self, environment: Environment
+    ) -> None:
+        environment.allocate(create_tickets(80), THROTTLED, THROTTLED)
+
+        tried = [len(block.requests) for block in environment.store.blocks]
+        assert tried == [50, 25, 12, 13, 14, 15, 16, 10]
+
 
 def _of_item_size(size: int) -> CreateTicket:
     """Return a request for which an item of this size is expected."""

@@ -74,6 +74,25 @@ class TestBoundOfTheWait:
         # One success has passed all of them.
         assert max(seconds[1:]) < 0.1
 
+    def test_number_comes_soon_when_those_in_front_stop_coming(self) -> None:
+        """Slow blocks, so that a worker far behind sleeps as long as it may."""
+        environment = Warm(FakeLine(upto=5_000))
+        environment.line.block = 0.051
+        environment.line.jitter = lambda _, most: most
+        stopped, tickets = 3.0, environment.tickets
+
+        def number() -> None:
+            """Let the others write a block each 0.066 seconds, up to then."""
+            blocks = int(min(environment.time.now, stopped) / 0.066)
+            while len(tickets.numbers()) < 10 * blocks:
+                tickets.fill(10)
+
+        tickets.on_read = number
+
+        seconds = environment.finish(environment.start())
+
+        assert 0 < seconds - stopped < FIRST_NUMBER_SECONDS
+
     def test_batches_are_numbered_when_the_line_is_far_behind(self) -> None:
         environment = Warm(FakeLine(upto=5))
         fill(environment, 1_000)
