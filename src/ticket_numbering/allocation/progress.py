@@ -107,11 +107,14 @@ class Progress:
 
     def numberable(self, number: int) -> list[CreateTicket]:
         """Return the requests for a block that begins with the number."""
-        first: dict[RequestKey, CreateTicket] = {}
+        seen, requests = set[RequestKey](), list[CreateTicket]()
         for request in self.pending:
-            first.setdefault(request.key, request)
-        accepting = [request for request in first.values() if request.accepts(number)]
-        return accepting[: self.block_limit]
+            if len(requests) == self.block_limit:
+                break
+            if request.key not in seen and request.accepts(number):
+                requests.append(request)
+            seen.add(request.key)
+        return requests
 
     def commit(self, block: Block) -> None:
         """Record the numbers of a committed block."""

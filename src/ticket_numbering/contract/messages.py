@@ -114,7 +114,7 @@ class CreateTicket(BaseModel):
         examples=[{"customer_id": "C-311", "channel": "email"}],
     )
 
-    @property
+    @cached_property
     def key(self) -> RequestKey:
         """The caller's identity of the request."""
         return RequestKey(self.project_id, self.idempotency_key)
