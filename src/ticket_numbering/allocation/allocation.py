@@ -215,6 +215,9 @@ class Allocator:
             self.line.blocked(progress)
             if progress.attempts < self.max_attempts:
                 return self.jitter(*IN_LINE_DELAY_SECONDS)
+        if self.line and isinstance(error, StoreThrottledError):
+            progress.wait.end()  # In line it would read, and use units as well.
+            self.line.leave(progress)
         delay = self.backoff.grow(progress.project_id, error)
         spare = time_left() - self.deadline_reserve
         if spare < MIN_SPARE_SECONDS or progress.attempts >= self.max_attempts:

@@ -171,7 +171,7 @@ class Line:
             try:
                 progress.head = tickets.head(progress.project_id)
             except Exception:  # noqa: BLE001 - the attempt reads again, and raises.
-                progress.wait.until = -inf
+                progress.wait.end()
                 return 0.0
         return self._turn(progress, view, progress.head.number)
 
@@ -189,7 +189,7 @@ class Line:
             place = self.store.take(progress.project_id, view.head, count)
         except TransientError as error:
             self._failed(wait, error)
-            wait.until = -inf  # This batch does not queue.
+            wait.end()
             return 0.0
         self.failures, now = 0, self.clock()
         wait.begin(place, view.head, now, self.jitter(0.0, 1.0))

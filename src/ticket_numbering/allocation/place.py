@@ -127,6 +127,10 @@ class Wait:
         self.taken = self.known = now, head
         self.is_late = self.is_blocked = False
 
+    def end(self) -> None:
+        """Queue no more in this batch."""
+        self.until = -inf
+
     def should_ask(self, head: int, now: float, block: float, *, moved: bool) -> bool:
         """Tell whether to read the given-up numbers, because the head is late.
 

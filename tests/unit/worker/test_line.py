@@ -11,7 +11,7 @@ from operators.model_services import ModelServices
 from simulation.aws.tables import LINES
 from tests.support.builders import create_tickets
 from tests.support.canned_aws import Reply, Wire, aws_client, error_reply
-from tests.support.fakes import held, unanswered
+from tests.support.fakes import everywhere, held, unanswered
 from tests.support.line import (
     BATCH_SECONDS,
     WRITE_SECONDS,
@@ -23,7 +23,7 @@ from ticket_numbering.adapters.dynamodb_line import EXPIRES_AFTER_SECONDS, Dynam
 from ticket_numbering.allocation.block import MAX_BLOCK_REQUESTS, Block
 from ticket_numbering.allocation.line import MAX_PROJECTS, Line
 from ticket_numbering.allocation.place import LineStore, Place, View
-from ticket_numbering.allocation.store import BlockInvalid
+from ticket_numbering.allocation.store import BlockInvalid, Reason
 from ticket_numbering.contract.errors import StoreRefusedError, StoreUnavailableError
 
 FIRST_NUMBER_SECONDS = 2.0
@@ -439,6 +439,20 @@ class TestGivingBack:
         environment.finish(environment.allocator.start("PROJ", requests))
 
         assert line.calls == ["take PROJ 6 1"]
+
+    def test_place_is_given_back_when_dynamodb_throttles_the_block(self) -> None:
+        """At once, and for the rest of the batch: a wait in line uses units, too."""
+        line = FakeLine()
+        environment = Warm(line)
+        environment.tickets.faults = [everywhere(ticket=Reason.THROTTLED)]
+        batch = environment.start()
+
+        assert environment.allocator.advance(batch, lambda: BATCH_SECONDS)
+        assert line.upto == line.given_up - 10 == 0
+
+        environment.finish(batch)
+
+        assert line.calls == ["take PROJ 0 10", "give_up PROJ 10"]
 
     def test_place_is_given_back_when_the_time_is_over(self) -> None:
         line = FakeLine()
