@@ -31,6 +31,8 @@ MIN_CALLS: Final = 4_000
 CALLS_A_WORKER: Final = 80
 """The bounds of a run that makes more calls than its figures need."""
 
+UNTHROTTLED_TEXT: Final = 1_000
+"""Characters; DynamoDB throttles longer ones, so a run of them must be longer."""
 
 ZIPF: Final = tuple(1 / rank for rank in range(1, 1_001))
 """1,000 projects, of which the n-th busiest gets 1/n of the busiest one's tickets."""
@@ -207,6 +209,7 @@ def span_of(workload: Workload, scale: float, *, learns: bool) -> Span:
     if learns:
         warm_up = 4.0 + workload.workers / WORKERS_A_SECOND
         rate = WORKERS_A_SECOND / scale
-        return Span(warm_up * scale, 10.0 * scale, MAX_CALLS * scale, rate)
+        seconds = 10.0 * max(1.0, workload.text / UNTHROTTLED_TEXT)
+        return Span(warm_up * scale, seconds * scale, MAX_CALLS * scale, rate)
     calls = MIN_CALLS + workload.workers * CALLS_A_WORKER
     return Span(1.0 * scale, 10.0 * scale, calls * scale)
