@@ -4,15 +4,14 @@ A body that is not a valid CreateTicket is refused with a reason that names the 
 """
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from json.encoder import encode_basestring_ascii
 from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ticket_numbering.contract.chain import canonical_json
 from ticket_numbering.contract.errors import InvalidMessageError, TicketTooLargeError
 from ticket_numbering.contract.field_types import (
     Attributes,
@@ -231,19 +230,6 @@ def stored_fingerprint(ticket: Mapping[str, Any]) -> str:
     return _fingerprint(content)
 
 
-# An encoder takes longer than the hash, and most values are texts, which need none.
-_encoded: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-
-
-def _canonical(value: Any) -> str:
-    if type(value) is str:
-        return encode_basestring_ascii(value)
-    if type(value) is list:
-        return f"[{','.join(map(_canonical, value))}]"
-    return _encoded(value)
-
-
 def _fingerprint(content: Mapping[str, Any]) -> str:
-    fields = [f'"{name}":{_canonical(content[name])}' for name in sorted(content)]
-    digest = hashlib.sha256(f"{{{','.join(fields)}}}".encode()).hexdigest()
+    digest = hashlib.sha256(canonical_json(content).encode()).hexdigest()
     return f"{FINGERPRINT_VERSION}:{digest}"
