@@ -29,8 +29,7 @@ from ticket_numbering.contract.errors import (
 from ticket_numbering.contract.head import Head
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.contract.time_left import TimeLeft
-from ticket_numbering.worker.ports import DeadLetter
-from ticket_numbering.worker.results import Assigned, Replayed, Result, Retry
+from ticket_numbering.worker.results import Assigned, Poison, Replayed, Result, Retry
 
 
 def key_of(result: Result) -> str | None:
@@ -266,10 +265,10 @@ class FakePublisher(FakeService):
 class FakeDeadLetters(FakeService):
     """Remembers the dead letters."""
 
-    sent: list[DeadLetter] = field(default_factory=list)
+    sent: list[Poison] = field(default_factory=list)
 
     def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[Poison], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send; see `DeadLetterQueue`."""
         refused = self._call(

@@ -24,7 +24,7 @@ from ticket_numbering.contract.errors import (
 )
 from ticket_numbering.contract.messages import Assignment, CreateTicket, RequestKey
 from ticket_numbering.contract.time_left import TimeLeft
-from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Poison
 
 Change = Callable[[Sequence[Envelope]], Sequence[Envelope]]
 
@@ -72,7 +72,7 @@ class NoDeadLetters:
     """Takes a refusal that is announced for answered."""
 
     def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[Poison], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send nothing."""
         del dead_letters, time_left
@@ -87,7 +87,7 @@ class HastyDeadLetters:
     real: SQSDeadLetters
 
     def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[Poison], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Delete the messages, and send them."""
         for dead_letter in dead_letters:

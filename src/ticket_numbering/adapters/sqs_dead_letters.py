@@ -27,7 +27,7 @@ from ticket_numbering.contract.attributes import (
 from ticket_numbering.contract.errors import DeadLetterError
 from ticket_numbering.contract.field_types import FORBIDDEN_CHARACTERS
 from ticket_numbering.contract.time_left import TimeLeft
-from ticket_numbering.worker.ports import DeadLetter
+from ticket_numbering.worker.results import Poison
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -57,7 +57,7 @@ class SQSDeadLetters:
         self._is_fifo = is_fifo(queue_url)
 
     def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[Poison], time_left: TimeLeft
     ) -> dict[str, DeadLetterError]:
         """Send the dead letters as long as time is left; see `DeadLetterQueue`."""
         failures = send_all(
@@ -82,7 +82,7 @@ def error_message(error: Exception) -> str:
     return text[:MAX_REASON_CHARACTERS]
 
 
-def _entry(dead_letter: DeadLetter, *, fifo: bool) -> Entry:
+def _entry(dead_letter: Poison, *, fifo: bool) -> Entry:
     record = dead_letter.record
     body = record.body or ""
     size = len(body.encode(errors="surrogatepass"))
@@ -96,7 +96,7 @@ def _entry(dead_letter: DeadLetter, *, fifo: bool) -> Entry:
     return Entry(content, size + attributes_size(attributes))
 
 
-def _attributes(dead_letter: DeadLetter, room: int) -> dict[str, dict[str, Any]]:
+def _attributes(dead_letter: Poison, room: int) -> dict[str, dict[str, Any]]:
     """Return the attributes of the reason, and those of the message that still fit.
 
     The reason's text is cut to fit, if that is enough. The code of the reason comes

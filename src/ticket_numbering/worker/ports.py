@@ -4,14 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.errors import (
-    AnnouncementError,
-    DeadLetterError,
-    PoisonMessageError,
-)
+from ticket_numbering.contract.errors import AnnouncementError, DeadLetterError
 from ticket_numbering.contract.time_left import TimeLeft
-from ticket_numbering.worker.results import caught
-from ticket_numbering.worker.sqs_record import SQSRecord
+from ticket_numbering.worker.results import Poison, caught
 
 Item = TypeVar("Item")
 
@@ -26,25 +21,11 @@ class Publisher(Protocol):
         ...
 
 
-class DeadLetter(Protocol):
-    """A message that can never succeed, with the reason."""
-
-    @property
-    def record(self) -> SQSRecord:
-        """The message as it was delivered."""
-        ...
-
-    @property
-    def error(self) -> PoisonMessageError:
-        """The reason."""
-        ...
-
-
 class DeadLetterQueue(Protocol):
     """Takes poison messages."""
 
     def send(
-        self, dead_letters: Sequence[DeadLetter], time_left: TimeLeft
+        self, dead_letters: Sequence[Poison], time_left: TimeLeft
     ) -> Mapping[str, DeadLetterError]:
         """Send the messages; return the errors of the unsent, by message id."""
         ...
