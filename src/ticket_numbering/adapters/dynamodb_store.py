@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 
 from ticket_numbering.adapters.aws_errors import (
     code_of,
-    member,
     translated,
 )
 from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, slots_of
@@ -71,7 +70,7 @@ class DynamoDBTicketStore:
                 Limit=1,
                 ConsistentRead=True,
             )
-            items = member(page, "Items")
+            items = page["Items"]
         if not items:
             return Head()
         return head_of(ticket_number(project_id, items[0]), items[0])
@@ -90,7 +89,7 @@ class DynamoDBTicketStore:
                     }
                 }
             )
-            responses = member(answer, "Responses")
+            responses = answer["Responses"]
         items = responses.get(self._keys_table, [])
         return {by_id[item[RECORD_ID]["S"]]: assignment(item) for item in items}
 
@@ -107,7 +106,7 @@ class DynamoDBTicketStore:
                         for key in keys
                     ]
                 )
-                responses = member(answer, "Responses")
+                responses = answer["Responses"]
         except self._canceled as error:
             cancellation: Item = {**error.response}
             reasons = {*map(reason_of, cancellation.get("CancellationReasons", ()))}
