@@ -154,7 +154,7 @@ class BatchProgress:
             reason = f"idempotency_key: already used for {used}, a different ticket"
             error = IdempotencyMismatchError(reason, "idempotency_key")
             return Poison(record, error, request)
-        event = caught(partial(self.events.of_number, entry, answer, is_new=is_new))
+        event = caught(partial(self.events.of_number, entry, answer))
         if isinstance(event, Exception):
             return failed(record, event, request)
         return (Assigned if is_new else Replayed)(record, request, event)

@@ -3,10 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from ticket_numbering.contract.envelope import Envelope
-from ticket_numbering.contract.errors import DamagedKeyRecordError
 from ticket_numbering.contract.events import (
     RefusedRequest,
     TicketNumberAssigned,
@@ -33,27 +30,16 @@ class Events:
     """The minimum of digits that an announcement's `display` shows."""
 
     def of_number(
-        self, pending: Pending, assignment: Assignment, *, is_new: bool
+        self, pending: Pending, assignment: Assignment
     ) -> TicketNumberAssigned:
-        """Return the event of a number, for a record that requests it.
-
-        Raises:
-            DamagedKeyRecordError: The key's record has a value that no event can have.
-            pydantic.ValidationError: A new assignment has one, which is a bug.
-        """
-        try:
-            return TicketNumberAssigned.of(
-                pending.request,
-                assignment,
-                source=self.source,
-                padding=self.padding,
-                trace=pending.record.trace,
-            )
-        except ValidationError as error:
-            if is_new:
-                raise
-            problem = "the recorded assignment cannot be announced"
-            raise DamagedKeyRecordError(problem) from error
+        """Return the event of a number, for a record that requests it."""
+        return TicketNumberAssigned.of(
+            pending.request,
+            assignment,
+            source=self.source,
+            padding=self.padding,
+            trace=pending.record.trace,
+        )
 
     def of_refusal(self, result: Refused | Poison) -> TicketRefused | None:
         """Return the event of a refusal; None if project or key cannot be read."""

@@ -24,7 +24,6 @@ from tests.support.fakes import FakeService
 from tests.support.worker_on_fakes import WorkerOnFakes
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.store import MAX_KEYS_PER_READ, BlockInvalid
-from ticket_numbering.contract.dynamodb_items import key_id
 from ticket_numbering.contract.errors import (
     AnnouncementError,
     DamagedKeyRecordError,
@@ -36,7 +35,7 @@ from ticket_numbering.contract.errors import (
     StoreUnavailableError,
 )
 from ticket_numbering.contract.head import Head
-from ticket_numbering.contract.messages import Assignment, CreateTicket
+from ticket_numbering.contract.messages import CreateTicket
 from ticket_numbering.worker.events import Events
 from ticket_numbering.worker.results import Assigned, Numbered, Replayed, Result
 from ticket_numbering.worker.sqs_record import SQSRecord
@@ -396,26 +395,18 @@ class TestOneBadMessageHarmsOnlyItself:
         assert "no source" not in system.reasons[0]
 
     @pytest.mark.parametrize("receive_count", [1, 2])
-    @pytest.mark.parametrize(
-        "reason", ["damaged", "the recorded assignment cannot be announced"]
-    )
     def test_neighbours_are_numbered_when_a_key_record_is_damaged(
-        self, system: System, receive_count: int, reason: str
+        self, system: System, receive_count: int
     ) -> None:
         """Found by the lookup or by the write, it harms its own request."""
         request = create_ticket()
-        if reason == "damaged":
-            system.store.damaged.add(request.key)
-        else:
-            system.store.keys[key_id(request.key)] = Assignment(
-                0, request.fingerprint, "then"
-            )
+        system.store.damaged.add(request.key)
         damaged = queue_record(request, receive_count=receive_count)
 
         answers = system.handle(queue_record(), damaged, queue_record())
 
         assert answers == ["PROJ-1", DamagedKeyRecordError, "PROJ-2"]
-        assert system.reasons[1] == reason
+        assert system.reasons[1] == "damaged"
         assert system.dead_letters.sent == []
         assert system.publisher.ids == ["PROJ-1", "PROJ-2"]
 
