@@ -36,11 +36,7 @@ class Line(NamedTuple):
 
 
 class DynamoDBLine:
-    """Counts the requested numbers; see `LineStore`.
-
-    Its client makes one attempt, with a short timeout: a repeated ADD counts twice, and
-    a hint is worth no wait.
-    """
+    """Counts the requested numbers, by a client of one attempt; see `LineStore`."""
 
     def __init__(
         self, client: "DynamoDBClient", table: str, clock: Callable[[], float] = time

@@ -98,12 +98,8 @@ def _entry(dead_letter: Poison, *, fifo: bool) -> Entry:
 def _attributes(dead_letter: Poison, room: int) -> dict[str, dict[str, Any]]:
     """Return the attributes of the reason, and those of the message that still fit.
 
-    The reason's text is cut to fit, if that is enough. The code of the reason comes
-    last, so it displaces no attribute of the message.
-
-    Args:
-        dead_letter: The message with its error.
-        room: The bytes that the body leaves.
+    The reason's text is cut to fit the bytes that the body leaves, if that is enough.
+    The code of the reason comes last, so it displaces no attribute of the message.
     """
     record = dead_letter.record
     kept = {

@@ -49,16 +49,7 @@ def chain_of(  # noqa: PLR0913 - one parameter for each field that the hash cove
     commitment: str,
     assigned_at: str,
 ) -> str:
-    """Return the chain of a ticket.
-
-    Args:
-        previous: The chain of the number before it; "" if that has none.
-        project_id: The ticket's project.
-        number: Its number.
-        idempotency_key: Its key.
-        commitment: The commitment to its text.
-        assigned_at: The time of its assignment.
-    """
+    """Return the chain of a ticket; `previous` is that of the number before, or ""."""
     digest = urlsafe_b64encode(
         _sha256(
             [previous, project_id, number, idempotency_key, commitment, assigned_at]

@@ -18,8 +18,6 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.contract.reasons import Reason
 from ticket_numbering.contract.values import Priority
 
-NO_TRACE: Final[Mapping[str, str]] = {}
-
 
 class AssignedTicket(BaseModel):
     """A numbered ticket as subscribers see it; never its description."""
@@ -110,16 +108,11 @@ class TicketNumberAssigned(TicketEvent):
         *,
         source: str,
         padding: int = 0,
-        trace: Mapping[str, str] = NO_TRACE,
+        trace: Mapping[str, str] | None = None,
     ) -> "TicketNumberAssigned":
         """Build the event; a replay builds one of the same id and content.
 
-        Args:
-            request: The request.
-            assignment: The number of the request.
-            source: The stack, as a CloudEvents source.
-            padding: The minimum of digits for display.
-            trace: `traceparent` and `tracestate` of the request's message.
+        The trace is `traceparent` and `tracestate` of the request's message.
         """
         number, assigned_at = assignment.number, assignment.assigned_at
         key = ticket_key(request.project_id, number)
@@ -131,9 +124,8 @@ class TicketNumberAssigned(TicketEvent):
             assigned_at=assigned_at,
             chain=assignment.chain,
         )
-        return cls(
-            source=source, id=key, subject=key, time=assigned_at, data=data, **trace
-        )
+        parts = {"id": key, "subject": key, "time": assigned_at, **(trace or {})}
+        return cls(source=source, data=data, **parts)
 
 
 class RefusedRequest(BaseModel):

@@ -173,11 +173,7 @@ def _is_valid(kind: TypeAdapter[str], value: Any) -> bool:
 
 
 def timestamp(moment: datetime) -> str:
-    """Return the form of every time: 2026-11-22T10:00:00.000Z.
-
-    Args:
-        moment: A time that is aware of its zone, which may be any.
-    """
+    """Return an aware time in the form of every time: 2026-11-22T10:00:00.000Z."""
     text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
