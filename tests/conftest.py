@@ -49,6 +49,11 @@ typer.main.get_command = lambda typer_instance: _built(
 gc.set_threshold(50_000)
 
 
+def pytest_collection_finish() -> None:
+    """Keep the collector away from what is loaded, which each mutant's run shares."""
+    gc.freeze()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--stack",
