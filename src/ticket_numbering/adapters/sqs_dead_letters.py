@@ -5,6 +5,7 @@ The body stays the same byte for byte, so that a redrive sends the same message.
 
 import base64
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ticket_numbering.adapters.batch_api import (
@@ -120,16 +121,22 @@ def _attributes(dead_letter: Poison, room: int) -> dict[str, dict[str, Any]]:
     }
     more[ERROR_REASON] = text_attribute(dead_letter.error.reason)
     for name, attribute in more.items():
-        if len(full) == MAX_MESSAGE_ATTRIBUTES:
-            break
+        if attribute is None or len(full) == MAX_MESSAGE_ATTRIBUTES:
+            continue
         if attributes_size(full | {name: attribute}) <= room:
             full[name] = attribute
     return full
 
 
-def _attribute(delivered: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert an attribute from the form of Lambda to the form of SQS."""
-    attribute = {"DataType": delivered["dataType"]}
-    if encoded := delivered.get("binaryValue"):
-        return attribute | {"BinaryValue": base64.b64decode(encoded)}
-    return attribute | {"StringValue": delivered["stringValue"]}
+def _attribute(delivered: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Convert an attribute from the form of Lambda to the form of SQS.
+
+    None if it is malformed, which is possible only in a hand-made event.
+    """
+    match delivered:
+        case {"dataType": str(data_type), "binaryValue": str(encoded)}:
+            with suppress(ValueError):
+                return {"DataType": data_type, "BinaryValue": base64.b64decode(encoded)}
+        case {"dataType": str(data_type), "stringValue": str(text)}:
+            return {"DataType": data_type, "StringValue": text}
+    return None

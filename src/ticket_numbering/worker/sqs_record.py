@@ -10,8 +10,11 @@ from ticket_numbering.contract.field_types import timestamp
 from ticket_numbering.contract.json_body import not_json
 from ticket_numbering.contract.messages import CreateTicket
 
-DIGITS: Final = re.compile("[0-9]{1,13}")
-"""As many digits as a time has until 2286."""
+ATTRIBUTE_NAME: Final = re.compile("[A-Za-z0-9_.-]{1,256}")
+"""SQS API reference, SendMessage, "MessageAttribute"."""
+
+DIGITS: Final = re.compile("[0-9]{1,19}")
+"""More digits than any count or time has; int() rejects thousands of them."""
 
 TRACEPARENT: Final = re.compile(
     "(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
@@ -34,12 +37,14 @@ class SQSRecord:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> "SQSRecord":
-        """Parse a record of a Lambda SQS event."""
+        """Parse a record of a Lambda SQS event; ignore members that SQS cannot send."""
+        body = raw.get("body")
+        attributes = _members(raw.get("attributes"), (str, int))
         return cls(
             message_id=raw["messageId"],
-            body=raw.get("body"),
-            attributes=raw.get("attributes") or {},
-            message_attributes=raw.get("messageAttributes") or {},
+            body=body if isinstance(body, str) else None,
+            attributes={name: str(value) for name, value in attributes.items()},
+            message_attributes=_members(raw.get("messageAttributes"), Mapping),
         )
 
     @property
@@ -57,7 +62,10 @@ class SQSRecord:
         """When the message was sent, in UTC; None if unknown."""
         if not self.sent_at:
             return None
-        return timestamp(datetime.fromtimestamp(self.sent_at / 1000, UTC))
+        try:
+            return timestamp(datetime.fromtimestamp(self.sent_at / 1000, UTC))
+        except (OverflowError, ValueError):  # Only in a hand-made event.
+            return None
 
     @property
     def sort_key(self) -> int:
@@ -94,7 +102,7 @@ class SQSRecord:
         Raises:
             PoisonMessageError: The record holds no valid CreateTicket.
         """
-        if self.body is None:
+        if not isinstance(self.body, str):
             raise not_json("missing")
         return CreateTicket.parse(self.body)
 
@@ -105,3 +113,14 @@ class SQSRecord:
     def _number(self, name: str) -> int | None:
         digits = self.attributes.get(name, "")
         return int(digits) if DIGITS.fullmatch(digits) else None
+
+
+def _members(value: Any, kind: type | tuple[type, ...]) -> dict[str, Any]:
+    """Return the members of an object that have a valid name and type."""
+    if not isinstance(value, Mapping):
+        return {}
+    return {
+        name: member
+        for name, member in value.items()
+        if isinstance(member, kind) and ATTRIBUTE_NAME.fullmatch(name)
+    }

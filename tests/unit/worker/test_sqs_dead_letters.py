@@ -204,9 +204,15 @@ class TestOwnAttributes:
         assert (CODE in attributes) is (own < PLACES)
         assert len(attributes) == min(len(REASON_ATTRIBUTES) + own, 10)
 
-    def test_send_keeps_type_and_value_of_own_attributes(self, queue: Queue) -> None:
+    def test_send_keeps_type_and_value_of_own_attributes_and_leaves_out_malformed_ones(
+        self, queue: Queue
+    ) -> None:
+        """A hand-made event may have values that SQS never delivers."""
         blob = bytes(range(256))
         own: dict[str, Any] = {
+            "bad-base64": {"binaryValue": "A", "dataType": "Binary"},
+            "no-value": {"stringValue": None, "dataType": "String"},
+            "no-type": {"stringValue": "x", "dataType": None},
             "text": delivered("Caf\u00e9"),
             "number": delivered("42.50", "Number.amount"),
             "blob": {

@@ -1,4 +1,4 @@
-"""A record is read as SQS delivers it."""
+"""A record is read as SQS delivers it, and tolerated as anything else makes it."""
 
 from typing import Any
 
@@ -39,10 +39,15 @@ def test_record_has_order_only_when_the_queue_is_fifo(
         {
             "missing": {},
             "null": {"body": None, "attributes": None, "messageAttributes": None},
+            "of-other-types": {"body": 1, "attributes": ["x"], "messageAttributes": 7},
+            "of-odd-members": {
+                "attributes": {"SentTimestamp": None, "Approximate ReceiveCount": "2"},
+                "messageAttributes": {"text": "x", "\ud800": {}, "": {}},
+            },
         }
     ),
 )
-def test_record_has_defaults_for_what_is_missing(
+def test_record_has_defaults_for_what_is_missing_or_odd(
     members: dict[str, Any],
 ) -> None:
     """It counts as delivered once, at an unknown time."""
@@ -57,21 +62,22 @@ def test_record_has_defaults_for_what_is_missing(
     ("written", "count", "time"),
     [
         ("0", 1, 0),
-        ("2", 2, 2),
+        (2, 2, 2),
+        ("9" * 19, 10**19 - 1, 10**19 - 1),
         *[(odd, 1, 0) for odd in ("", " ", "many", "-1", "1.5", "0x2", "\u0663")],
-        *[(odd, 1, 0) for odd in ("1_000", "+2", "9" * 14, "9" * 5_000)],
+        *[(odd, 1, 0) for odd in ("1_000", "+2", "9" * 20, "9" * 5_000)],
     ],
     ids=lambda value: ascii(value).replace("\\", "")[:20],
 )
 def test_record_counts_what_is_no_number_as_unknown(
-    written: str, count: int, time: int
+    written: str | int, count: int, time: int
 ) -> None:
     attributes = {"ApproximateReceiveCount": written, "SentTimestamp": written}
 
     record = SQSRecord.of({"messageId": "m", "attributes": attributes})
 
     assert (record.receive_count, record.sent_at) == (count, time)
-    assert record.sent_time == ("1970-01-01T00:00:00.002Z" if written == "2" else None)
+    assert record.sent_time == ("1970-01-01T00:00:00.002Z" if written == 2 else None)
 
 
 @pytest.mark.parametrize(
