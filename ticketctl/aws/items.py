@@ -72,14 +72,10 @@ def _json_value(value: Any) -> Any:
 def put_or_check(
     table: str, key: Fields, item: Fields | None, before: Fields, names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the put of an item, on condition that it is unchanged since a read.
+    """Return the put of an item, or the check of one, if it is unchanged since a read.
 
-    Args:
-        table: The table's name.
-        key: The item's key, in DynamoDB's types.
-        item: The item to put; None to only check the existing one.
-        before: The item as it was read; empty if it was absent.
-        names: The attributes that must be unchanged, also absent ones.
+    `before` is the item as it was read, empty if it was absent; the names are those of
+    the attributes that must be unchanged, also absent ones.
     """
     conditions = [
         f"#{name} = :{name}" if name in before else f"attribute_not_exists(#{name})"

@@ -112,12 +112,8 @@ class TableReader:
     ) -> Iterator[Sequence[RawItem]]:
         """Yield a project's tickets in order, page by page.
 
-        Args:
-            project_id: The project's id.
-            side: A condition on the numbers, such as `> :0`; without it all match, even
-                negative ones.
-            numbers: The values of the condition.
-            request: Other parameters of the query.
+        `side` is a condition on the numbers, such as `> :0`, followed by its values;
+        without it all match, even negative ones.
         """
         query: dict[str, Any] = {
             "TableName": self.tickets_table,

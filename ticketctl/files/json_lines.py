@@ -28,9 +28,7 @@ So no item is taken for one, even if another program gave it an attribute of tha
 def open_lines(path: str, taker: str = "") -> Iterator[Iterator[Line]]:
     """Open a file, or standard input, and yield its lines as they are read.
 
-    Args:
-        path: The file.
-        taker: The command that reads the lines which `ticketctl convert` makes.
+    `taker` is the command that reads the lines which `ticketctl convert` makes.
 
     Raises:
         InputError: The file cannot be read, or has no JSON object a line; its lines
@@ -114,10 +112,7 @@ def record_line(fields: Fields) -> dict[str, Any]:
 def end_line(items: int, records: int | None, missing: int) -> dict[str, Any]:
     """Return the last line, which shows that an export is complete.
 
-    Args:
-        items: The count of items.
-        records: The count of records; None if they were not read.
-        missing: The count of numbers that the table lacked.
+    The count of records is None if they were not read.
     """
     counts = {"items": items, "records": records, "missing": missing}
     return {KIND: END, END: counts}

@@ -52,12 +52,7 @@ class Judge:
     ) -> str:
         """Return `ALREADY`, `UNRECORDED`, `MISSING`, or the reason of a refusal.
 
-        Args:
-            ticket: The ticket.
-            around: The items around its number.
-            record: The record of its key.
-            is_seeded: Whether all seeds around it are finished, as after the start of
-                an import.
+        After the start of an import the seeds around the ticket are finished.
         """
         if isinstance(record, MalformedRecord):
             return f"its idempotency_key is taken: {record}; see: {self.program} audit"

@@ -54,15 +54,7 @@ def judge_all(
     *,
     is_seeded: bool = False,
 ) -> Iterator[PlannedTicket]:
-    """Yield the planned results, each project's lowest number first.
-
-    Args:
-        stack: The stack with the tables.
-        judge: The judge.
-        tickets: The tickets of a file.
-        limiter: The limiter of the reads.
-        is_seeded: Whether their projects are seeded, as after the start of an import.
-    """
+    """Yield the planned results, each project's lowest number first."""
     for project_id, lines in by_project(tickets).items():
         ordered = [ticket for _, ticket in sorted(lines.items())]
         for start in range(0, len(ordered), _AT_A_TIME):

@@ -80,10 +80,7 @@ def ticket_problems(
 ) -> Iterator[Finding]:
     """Yield the finding about a ticket and the record of its key, unless they agree.
 
-    Args:
-        ticket: The ticket.
-        record: The record of its key, if it exists.
-        named: The item of the record's number.
+    `named` is the item of the record's number.
     """
     project_id, number, key = ticket.project_id, ticket.number, ticket.idempotency_key
     if record is None:

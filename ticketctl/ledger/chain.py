@@ -48,10 +48,7 @@ def chain_problem(ticket: Ticket, before: str) -> Unfit | None:
 def covered_before(ticket: Ticket, commitment: str | None, before: str) -> str | None:
     """Return the previous hash that a ticket's hash covers; None if none fits.
 
-    Args:
-        ticket: The ticket.
-        commitment: The commitment to its text; None if it has none.
-        before: The hash of the number before it; "" at the start of a segment.
+    It is that of the number before it, or "" at the start of a segment.
     """
     key, assigned_at = ticket.idempotency_key, text_of(ticket, ASSIGNED_AT)
     if key and commitment and assigned_at:

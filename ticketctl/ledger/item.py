@@ -191,11 +191,7 @@ Item = Ticket | Reserved | Malformed
 
 
 def parse(fields: Mapping[str, Any]) -> Item:
-    """Parse an item of the table, or an exported line.
-
-    Args:
-        fields: All attributes, with `project_id` and a number.
-    """
+    """Parse all attributes of an item of the table, or of an exported line."""
     project_id, number = fields["project_id"], int(fields[NUMBER])
     chain = valid_chain(fields.get(CHAIN))
     if has_number(number, fields):

@@ -115,11 +115,6 @@ def unfinished(project_id: str, guard: Range, last: int) -> Iterator[Finding]:
 
     The end is reserved first; without it a worker takes the numbers between. An end
     below the last number is in a gap, or has an item.
-
-    Args:
-        project_id: The project.
-        guard: The numbers of guard and end.
-        last: The project's highest number.
     """
     number, end = guard
     if end > last:
@@ -130,10 +125,7 @@ def unfinished(project_id: str, guard: Range, last: int) -> Iterator[Finding]:
 def _of_item(window: Window, item: Item, *, is_judged: bool) -> Iterator[Finding]:
     """Yield the findings about an item alone, and about the record of its key.
 
-    Args:
-        window: The items around it.
-        item: The item.
-        is_judged: Whether the chain judges its text, so that the record need not.
+    If the chain judges its text, the record need not.
     """
     if isinstance(item, Malformed):
         yield malformed(item)

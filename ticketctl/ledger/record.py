@@ -85,12 +85,7 @@ Record = KeyRecord | MalformedRecord
 def parse_record(
     fields: Mapping[str, Any], assignment: Assignment | DamagedKeyRecordError
 ) -> Record:
-    """Parse a record of the table, or of an exported line.
-
-    Args:
-        fields: All attributes as Python values.
-        assignment: The assignment that the worker parses, or its error.
-    """
+    """Parse a record of the table, or of an exported line, as the worker parses it."""
     record_id = str(fields[RECORD_ID])
     key = key_of_id(record_id)
     if (

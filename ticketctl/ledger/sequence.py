@@ -78,12 +78,7 @@ def guards_a_seed(kind: ItemKind) -> bool:
 def hole(below: ItemKind | None, above: ItemKind) -> FindingKind | None:
     """Return the finding about missing numbers between two items.
 
-    Args:
-        below: The kind of the item below them; None if there is none.
-        above: The kind of the item above them.
-
-    Returns:
-        The kind of the finding; None if both items explain the numbers.
+    None if both items explain the numbers.
     """
     is_external = explains_below(above)
     # Among external numbers only the malformed item is a finding, not its neighbours.
@@ -168,12 +163,8 @@ def problems(
 ) -> Iterator[TicketProblem]:
     """Yield the problems of a ticket after the item before it.
 
-    A date before the previous date is a problem of either ticket.
-
-    Args:
-        ticket: The ticket.
-        before: The head before it; empty if the number before it has no item.
-        fit: The problem of its hash; None if the hash fits.
+    A date before the previous date is a problem of either ticket. The head is empty if
+    the number before has no item; `fit` is the problem of the ticket's hash.
     """
     if ticket.is_erased:
         yield from of_erased(ticket)

@@ -59,10 +59,7 @@ def problem_of(
 ) -> str:
     """Return the reason why a ticket cannot vouch for a record; "" if it can.
 
-    Args:
-        ticket: The ticket.
-        previous: The hash of the number before it; None if it is unknown.
-        is_vouched: Whether another item vouches for its hash, if `previous` is None.
+    If the hash of the number before is unknown, another item may vouch for its own.
     """
     if not isinstance(ticket.fields.get(ASSIGNED_AT), str):
         return "it has no date"

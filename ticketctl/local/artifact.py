@@ -44,12 +44,7 @@ def build_artifact(
     build_directory: Path = BUILD_DIRECTORY,
     python: Path = EMULATOR_PYTHON,
 ) -> Path:
-    """Build the zip file that the function runs from.
-
-    Args:
-        source: The shipped folder: `requirements.txt` and the code.
-        build_directory: The folder of the zip file and the installed packages.
-        python: The interpreter of the function's version.
+    """Build the zip file that the function runs from, by its version of Python.
 
     Raises:
         ToolError: The interpreter is missing, or a requirement could not be

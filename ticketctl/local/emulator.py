@@ -49,9 +49,7 @@ def running_emulator(
 ) -> Iterator[Emulator]:
     """Start an emulator, and stop it at the end of the `with` block.
 
-    Args:
-        python: The interpreter of the emulator's environment.
-        settings: Environment variables of the emulator, in addition to the usual ones.
+    The settings are environment variables, in addition to the usual ones.
 
     Raises:
         ToolError: The emulator is not installed, ended at once, or died meanwhile.

@@ -55,11 +55,8 @@ def local_stack(
 ) -> Iterator[LocalStack]:
     """Deploy the template to a new emulator, and stop that at the end of the block.
 
-    Args:
-        parameters: Values for the template's parameters.
-        artifact: The function's zip file; built from `src/` if not given.
-        settings: Environment variables of the emulator, in addition to the usual ones.
-        progress: Called before each step that can take a second or more.
+    The artifact is built from `src/` if it is not given; the settings are further
+    variables of the emulator's environment.
 
     Raises:
         ToolError: The artifact cannot be built, the emulator not be started, or the

@@ -89,12 +89,7 @@ def failing_heads(database: Database, heads: Iterable[KeptHead]) -> Iterator[str
 
 
 def look(restore: Restore, option: str) -> bool:
-    """Print the plan; return whether the tables differ from the file.
-
-    Args:
-        restore: A restore with a plan.
-        option: The option of a restore that writes nothing, for the next command.
-    """
+    """Print the plan; return whether the tables differ from the file."""
     said, following = [*plan(restore)], [*commands(restore)]
     is_empty, is_verified = restore.is_empty, option == "--verify"
     if following or (is_verified and not is_empty):

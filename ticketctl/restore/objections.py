@@ -44,12 +44,7 @@ def new_in(
 ) -> list[Finding]:
     """Return the new findings that steps would cause.
 
-    Args:
-        database: The tables and the file.
-        decider: The rules for single numbers.
-        stretch: The numbers.
-        steps: The steps of these numbers.
-        top: The project's highest number, in the tables or in the file.
+    `top` is the project's highest number, in the tables or in the file.
     """
     project_id, slots, terms = stretch.project_id, stretch.slots, decider.terms
     before = [slot.there for slot in slots if slot.there]

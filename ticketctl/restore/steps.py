@@ -95,13 +95,7 @@ class Terms:
     """The program, for messages with a command."""
 
     def formed(self, step: Step, own: Item, there: Item | None) -> Item:
-        """Return an item of the file in its restored form.
-
-        Args:
-            step: The step, which has a form.
-            own: The item, with or without its texts.
-            there: The item that it replaces.
-        """
+        """Return an item of the file in its restored form; it may lack its texts."""
         if step.is_erased and isinstance(own, Ticket):
             own = self.erased(own)
         fields = dict(own.fields)

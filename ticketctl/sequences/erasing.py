@@ -28,10 +28,7 @@ def erase(
 ) -> tuple[Ticket, list[str]]:
     """Erase a ticket, and the fingerprint in the record of its key.
 
-    Args:
-        stack: The system.
-        ticket: The ticket; an erased one loses the text that it still has.
-        marks: The attributes to set.
+    An erased ticket loses the text that it still has.
 
     Returns:
         The erased ticket, and notes about parts that could not be erased.
