@@ -20,11 +20,7 @@ from ticket_numbering.contract.errors import (
 NO_CODE: Final = "an answer without a code"
 """Errors of AWS have a code; a proxy's, for example, have none."""
 
-NO_ANSWER: Final = (
-    BotoConnectionError,
-    HTTPClientError,
-    ResponseParserError,
-)
+NO_ANSWER: Final = (BotoConnectionError, HTTPClientError, ResponseParserError)
 """The request may or may not have taken effect."""
 
 

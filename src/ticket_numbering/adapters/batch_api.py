@@ -77,12 +77,7 @@ def send_all(
 ) -> dict[int, str]:
     """Send the entries in as few calls as fit, until a call gets no response.
 
-    Args:
-        entries: The entries, in their order.
-        call: Sends a batch.
-        max_bytes: The service's limit of an entry and of a call.
-        time_left: Returns the rest of the invocation's time.
-        reserve: The seconds that must be left for a call.
+    `max_bytes` limits an entry and a call; no call starts below the reserve of time.
 
     Returns:
         The reason for each entry that was not sent, by its position.

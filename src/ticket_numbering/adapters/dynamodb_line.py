@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.adapters.aws_errors import (
-    NO_ANSWER,
-    code_of,
-    is_rejection,
-)
+from ticket_numbering.adapters.aws_errors import NO_ANSWER, code_of, is_rejection
 from ticket_numbering.allocation.place import Place
 from ticket_numbering.contract.errors import StoreRefusedError, StoreUnavailableError
 

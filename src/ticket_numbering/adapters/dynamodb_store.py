@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
-from ticket_numbering.adapters.aws_errors import (
-    code_of,
-    translated,
-)
+from ticket_numbering.adapters.aws_errors import code_of, translated
 from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, slots_of
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of

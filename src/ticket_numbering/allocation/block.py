@@ -46,13 +46,9 @@ class Block:
         assigned_at: str,
         salt: Callable[[], str],
     ) -> "Block":
-        """Return the block of these requests.
+        """Return the block of these requests, in the order of their numbers.
 
-        Args:
-            head: The item before the first ticket.
-            requests: At least one, all of one project, in the order of their numbers.
-            assigned_at: The date of each ticket.
-            salt: Returns a new salt at each call.
+        There is at least one, and all are of one project.
         """
         tickets: list[NewTicket] = []
         previous = head.chain

@@ -58,10 +58,7 @@ class NextStep:
 def next_step(block: Block, slots: Sequence[Slot], attempts: int) -> NextStep:
     """Decide from the reasons of every request, by position.
 
-    Args:
-        block: The cancelled block.
-        slots: The reasons, one slot for each request.
-        attempts: The attempts since the last progress, including this one.
+    The attempts are those since the last progress, including this one.
     """
     reasons = {slot.ticket for slot in slots} | {slot.key for slot in slots}
     step = NextStep(

@@ -68,7 +68,7 @@ class BlockInvalid:
 
 
 class TicketStore(Protocol):
-    """The store that the algorithm needs."""
+    """The store that the algorithm needs; a read takes `MAX_KEYS_PER_READ` keys."""
 
     def head(self, project_id: str) -> Head:
         """Return the item with the project's highest committed number.
@@ -85,9 +85,6 @@ class TicketStore(Protocol):
     ) -> Mapping[RequestKey, Assignment | DamagedKeyRecordError]:
         """Return the recorded assignments of these keys; may leave out unread keys.
 
-        Args:
-            keys: At most `MAX_KEYS_PER_READ`.
-
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.
             StoreRefusedError: A right or the store is missing.
@@ -101,9 +98,6 @@ class TicketStore(Protocol):
 
         Unlike `read_keys` it never sees half of a transaction: if a query has returned
         a ticket, this returns the record of its key.
-
-        Args:
-            keys: At most `MAX_KEYS_PER_READ`.
 
         Raises:
             StoreUnavailableError: The store throttled, failed or did not answer.

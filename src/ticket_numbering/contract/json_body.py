@@ -127,12 +127,7 @@ def problems(error: ValidationError) -> str:
 
 
 def fault_of(error: ValidationError, known: Collection[str]) -> tuple[str, Reason]:
-    """Return the first wrong field and the first of its reasons.
-
-    Args:
-        error: The problems of a body, at least one.
-        known: The fields of the contract; an unknown one counts as `body`.
-    """
+    """Return the first wrong field, `body` for an unknown one, and its first reason."""
     problems = error.errors(
         include_url=False, include_context=False, include_input=False
     )
