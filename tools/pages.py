@@ -113,7 +113,8 @@ def _event(name: str) -> str:
 def _delivered() -> str:
     """Return the SQS message of a refusal."""
     refused = contracts.EVENTS["ticket-refused"]
-    body, attributes = f"{refused.message[:50]}...", refused.message_attributes
+    body = f"{refused.message[:50]}..."
+    attributes = refused.entry(fifo=False)["MessageAttributes"]
     message = {"ReceiptHandle": "...", "Body": body, "MessageAttributes": attributes}
     return f"\n{_block('json', json.dumps(message, indent=2))}\n"
 

@@ -58,16 +58,13 @@ class Envelope:
         """The event as JSON."""
         return self.event.model_dump_json(exclude_none=True)
 
-    @property
-    def message_attributes(self) -> dict[str, dict[str, str]]:
-        """The message attributes in the form that SNS takes."""
-        return {name: text_attribute(text) for name, text in self.attributes.items()}
-
     def entry(self, *, fifo: bool) -> dict[str, Any]:
         """Return the parameters of Publish, or of an entry of PublishBatch."""
         entry: dict[str, Any] = {
             "Message": self.message,
-            "MessageAttributes": self.message_attributes,
+            "MessageAttributes": {
+                name: text_attribute(text) for name, text in self.attributes.items()
+            },
             # SNS passes it on: standard queues that subscribe become fair queues.
             "MessageGroupId": self.group,
         }

@@ -77,11 +77,6 @@ class BatchProgress:
         return [entry for entry in self.entries if isinstance(entry, Pending)]
 
     @property
-    def is_fifo(self) -> bool:
-        """Whether the records come from a FIFO queue."""
-        return any(entry.record.is_fifo for entry in self.entries)
-
-    @property
     def projects(self) -> Mapping[str, Sequence[CreateTicket]]:
         """The requests of each project that have no earlier answer."""
         projects: dict[str, list[CreateTicket]] = defaultdict(list)

@@ -156,7 +156,7 @@ class Worker:
             # Starts in its first turn, because a cached number ages quickly.
             if not (progress := batch.allocations.get(project_id)):
                 progress = self.allocator.start(project_id, requests)
-                progress.in_order = batch.is_fifo
+                progress.in_order = any(entry.record.is_fifo for entry in batch.entries)
                 batch.allocations[project_id] = progress
             advance = partial(self.allocator.advance, progress, batch.time_left)
             delay = caught(advance)

@@ -282,7 +282,7 @@ class TestAnnouncedAtLeastOnce:
         assert {name: event[name] for name in trace} == trace
         assert event["data"]["display"] == "PROJ-000001"
         # OpenTelemetry reads the message attributes.
-        sent = announced.message_attributes
+        sent = announced.entry(fifo=False)["MessageAttributes"]
         assert {name: sent[name]["StringValue"] for name in trace} == trace
         assert sent["priority"]["StringValue"] == "urgent"
         # With raw delivery to SQS, SNS discards an announcement that has more.
