@@ -78,7 +78,9 @@ class WorkerState:
             states = ", ".join(
                 f"{source.queue_name} {source.state}" for source in running
             )
-            yield f"{len(running)} of {_mappings(self.sources)} not disabled: {states}"
+            verb = "is" if len(self.sources) == 1 else "are"
+            every = counted(len(self.sources), "mapping")
+            yield f"{len(running)} of {every} {verb} not disabled: {states}"
             return
         if self.in_flight is None or self.timeout is None:
             yield "messages in flight are unknown"
@@ -173,8 +175,3 @@ def _timeout(stack: StackAccess, function_arn: str) -> int:
     with Suppressed(aws_codes.NOT_THERE):
         return int(get(FunctionName=function_arn)["Timeout"])
     return _MAX_TIMEOUT
-
-
-def _mappings(sources: Sequence[Source]) -> str:
-    verb = "is" if len(sources) == 1 else "are"
-    return f"{counted(len(sources), 'mapping')} {verb}"

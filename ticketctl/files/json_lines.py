@@ -50,14 +50,10 @@ def objects(path: str, texts: Iterator[str], taker: str = "") -> Iterator[str]:
         if sum(bool(text.strip()) for text in begin) > 1:
             break
     first, *others = [text.strip() for text in begin if text.strip()] or [""]
-    file = sanitized(_named(path))
+    file = "" if path == STANDARD_INPUT else sanitized(quote(path))
     if problem := _problem_of(first, file, taker, is_only=not others):
         raise InputError(f"{shown_name(path)}: {problem}")
     return chain(begin, texts)
-
-
-def _named(path: str) -> str:
-    return "" if path == STANDARD_INPUT else quote(path)
 
 
 def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | None:
@@ -79,7 +75,9 @@ def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | No
     lists = [
         name
         for name, value in fields.items()
-        if is_only and isinstance(value, list) and any(map(_is_object, value))
+        if is_only
+        and isinstance(value, list)
+        and any(isinstance(member, dict) for member in value)
     ]
     if not (is_part or lists or first.startswith("[")):
         return None
@@ -88,10 +86,6 @@ def _problem_of(first: str, file: str, taker: str, *, is_only: bool) -> str | No
     is_within = is_part or len(lists) > 1
     within = " (for a list within an object '.NAME[]')" if is_within else ""
     return f"not one JSON object a line; convert it: {command}{within}"
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
 
 
 def json_lines(texts: Iterable[str]) -> Iterator[Line]:

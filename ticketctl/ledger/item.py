@@ -197,7 +197,9 @@ def parse(fields: Mapping[str, Any]) -> Item:
     if has_number(number, fields):
         if fields.get(STATUS) == RESERVED:
             if ORIGIN in fields and _OF_A_TICKET.isdisjoint(fields):
-                kind = _kind_of_reserved(fields, number, chain)
+                kind = _RESERVED_IN[_place_in_seed(fields, number)]
+                if chain:
+                    kind = ItemKind.LOST
                 return Reserved(project_id, number, fields, kind, chain)
         elif is_request_key(project_id, fields.get("idempotency_key")):
             kind = _kind_of_ticket(fields, number)
@@ -228,12 +230,6 @@ def _kind_of_ticket(fields: Mapping[str, Any], number: int) -> ItemKind:
             return ItemKind.ERASED
         case _:
             return ItemKind.NUMBERED
-
-
-def _kind_of_reserved(fields: Mapping[str, Any], number: int, chain: str) -> ItemKind:
-    if chain:
-        return ItemKind.LOST
-    return _RESERVED_IN[_place_in_seed(fields, number)]
 
 
 def _place_in_seed(fields: Mapping[str, Any], number: int) -> int:

@@ -77,7 +77,6 @@ def create_stack(
     name: str,
     body: str,
     parameters: Mapping[str, str],
-    waiting: Mapping[str, float] = _WAIT,
 ) -> dict[str, str]:
     """Create a stack, wait until all of it is there, and return its outputs.
 
@@ -99,7 +98,7 @@ def create_stack(
         raise ToolError(f"The template is refused: {reason}") from error
     try:
         cloudformation.get_waiter("stack_create_complete").wait(
-            StackName=name, WaiterConfig=waiting
+            StackName=name, WaiterConfig=_WAIT
         )
     except WaiterError as error:
         raise ToolError(_first_failure(cloudformation, name)) from error

@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from ticketctl.aws.aws_errors import AWS_ERRORS, explained, is_denied, is_no_answer
 from ticketctl.aws.queues import message_counts, messages_on
 from ticketctl.aws.stack import Stack, location_of
-from ticketctl.aws.worker_state import Source, WorkerState, known_state
+from ticketctl.aws.worker_state import WorkerState, known_state
 from ticketctl.cli.errors import Status
 from ticketctl.cli.output import (
     counted,
@@ -137,7 +137,15 @@ def _figures(
         "oldest_message": ask("CloudWatch", oldest_message, stack),
         "line": ask("CloudWatch", line_of, stack),
         "dead_letters": ask("SQS", messages_on, stack, "DeadLetterQueueUrl"),
-        "mappings": worker and [_described(source) for source in worker.sources],
+        "mappings": worker
+        and [
+            {
+                "state": source.state,
+                "function_arn": source.function_arn,
+                "queue_arn": source.queue_arn,
+            }
+            for source in worker.sources
+        ],
         "worker_stopped": worker and worker.is_stopped,
     }
 
@@ -251,14 +259,6 @@ def lines_of(status: Mapping[str, Any], program: str) -> Iterator[str]:
         yield f"{docs()}on-call.md has the remedy for each alarm"
     if status["dead_letters"]:
         yield f"`{program} dead-letters list` says why"
-
-
-def _described(source: Source) -> dict[str, Any]:
-    return {
-        "state": source.state,
-        "function_arn": source.function_arn,
-        "queue_arn": source.queue_arn,
-    }
 
 
 def _age(oldest: Mapping[str, Any]) -> str:
