@@ -67,8 +67,6 @@ def difference(own: Item, there: Item) -> str:
     match own, there:
         case _, Malformed():
             return "another program's item has this number"
-        case Reserved(), Reserved():
-            return ""
         case Ticket(), Reserved():
             return "a lost ticket with another hash has this number"
         case Reserved(), Ticket():
@@ -84,10 +82,11 @@ def _differing(own: Item, there: Item) -> Iterator[str]:
     texts = {item.fingerprint for item in (own, there) if isinstance(item, Ticket)}
     if len(texts) > 1 and not is_erased:
         yield "text"
-    lost = {"chain", "salt", ORIGIN, "imported_by"} if ORIGIN in there.fields else set()
-    for name in ("idempotency_key", "assigned_at", "chain", "salt", ORIGIN):
-        has_both = own.fields.get(name) == there.fields.get(name)
-        if not (has_both or name in lost or (is_erased and name == "salt")):
+    names = ["idempotency_key", "assigned_at"]
+    if ORIGIN not in there.fields:  # Else an earlier restore removed the hash.
+        names += ["chain", ORIGIN] if is_erased else ["chain", "salt", ORIGIN]
+    for name in names:
+        if own.fields.get(name) != there.fields.get(name):
             yield name
 
 

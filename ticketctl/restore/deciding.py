@@ -136,7 +136,7 @@ class Decider:
         if problem := problem_of(there, known.hash_before):
             why = f"its idempotency_key has no record, and gets none: {problem}"
             return refused(why)
-        return Step(act=Act.PUT, record=made, is_made=True)
+        return Step(act=Act.PUT, record=made)
 
     def _reserved(self, known: Candidate, own: Reserved) -> Step:
         """Decide about a reserved number; one with a hash is a lost ticket's."""
@@ -147,7 +147,7 @@ class Decider:
         if own.chain and not (is_recorded or is_witnessed or known.is_whole):
             if (there := known.slot.there) and not is_mark(there):
                 return self._recording(known, there)  # The tables have no hash either.
-            return self._lost_record(known, "", Step(Form.EXTERNAL))
+            return Step(Form.EXTERNAL)
         is_ground = bool(own.chain) and not (is_recorded or known.is_whole)
         step = Step(Form.WHOLE, is_witnessed=is_ground)
         return self._lost_record(known, own.chain, step)

@@ -64,7 +64,7 @@ class Step:
     reserves: int = 0
     """The end of the seed for which the next number is reserved; 0 without one."""
     is_made: bool = False
-    """Whether the record is made from the ticket."""
+    """Whether the record is made from the ticket that is restored."""
     why: str = ""
     """The reason why a missing or different item is not written."""
 

@@ -209,11 +209,11 @@ class Writer:
         """Return the check of the next number's hash."""
         slot = self.database.slot(project_id, number + 1)
         chain = (slot.there and slot.there.chain) or slot.nearest.chain
-        names, before = ("project_id", CHAIN), {"project_id": project_id, CHAIN: chain}
-        table = self.stack.outputs["TicketsTableName"]
-        return put_or_check(
-            table, ticket_id(project_id, number + 1), None, before, names
+        table, key = (
+            self.stack.outputs["TicketsTableName"],
+            ticket_id(project_id, number + 1),
         )
+        return put_or_check(table, key, None, {CHAIN: chain}, [CHAIN])
 
     def _of_key(self, key: RequestKey, step: Step) -> Action:
         record = self.database.records.of_key(key)
@@ -249,5 +249,5 @@ class Writer:
 def _is_passing(error: ClientError) -> bool:
     """Return whether a transaction was cancelled only for transient reasons."""
     reasons = error.response.get("CancellationReasons", [])
-    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
+    codes = {reason.get("Code") for reason in reasons} - {"None"}
     return codes <= _PASSING
