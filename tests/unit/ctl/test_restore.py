@@ -240,9 +240,9 @@ def reserved(number: int) -> Damage:
     return damage
 
 
-def rechained(history: History) -> None:
-    history.lose(ERASED[1])
-    history.stage.change("PROJ", f"key-{ERASED[1]}", chain="v1:another")
+def recorded(number: int, **fields: Any) -> Damage:
+    """Change the record of a ticket's key."""
+    return lambda history: history.stage.change("PROJ", f"key-{number}", **fields)
 
 
 LAST, PLAIN = LATER[-1], LATER[0]
@@ -251,6 +251,8 @@ UNLIKE = "differs from the record of its idempotency_key in "
 UNTIED = "nothing shows that it is of the same history"
 OTHER_TEXT = {"title": "Another"}
 SALTED = {"salt": "A" * 22}
+BARE = {"chain": None, "salt": None, "origin": EXTERNAL}
+"""How an earlier restore wrote a ticket without its hash."""
 
 UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
     "salt-changed": (lost(LAST), LAST, SALTED, UNFIT),
@@ -284,7 +286,48 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
         {"title": "Brought back"},
         "it is erased, and has text: erase it again",
     ),
-    "record-of-another-hash": (rechained, ERASED[1], {}, f"{UNLIKE}chain"),
+    "record-of-another-hash": (
+        both(
+            lost(ERASED[1]),
+            recorded(ERASED[1], chain="v1:another", assigned_at="-"),
+        ),
+        ERASED[1],
+        {},
+        f"{UNLIKE}assigned_at, chain",
+    ),
+    "record-without-a-hash": (
+        both(lost(PLAIN), recorded(PLAIN, chain=None)),
+        PLAIN,
+        {},
+        f"{UNLIKE}chain",
+    ),
+    "record-of-another-text-without-a-hash": (
+        both(
+            changed(PLAIN, **BARE),
+            recorded(PLAIN, chain=None, fingerprint="v1:another"),
+        ),
+        PLAIN,
+        {},
+        f"{UNLIKE}fingerprint",
+    ),
+    "record-of-a-later-release": (
+        both(lost(PLAIN), recorded(PLAIN, fingerprint="v9:later")),
+        PLAIN,
+        {},
+        "is of a later release: use the newest ticketctl",
+    ),
+    "another-text-here-without-its-hash": (
+        changed(PLAIN, **BARE),
+        PLAIN,
+        OTHER_TEXT,
+        "it is here with another text\n",
+    ),
+    "another-key-here": (
+        changed(PLAIN, idempotency_key="other"),
+        PLAIN,
+        {},
+        "it is here with another idempotency_key, text\n",
+    ),
     "erased-import-and-its-text's-record": (
         lost(1),
         1,
@@ -294,7 +337,7 @@ UNSURE: dict[str, tuple[Damage, int, dict[str, Any], str]] = {
     "no-hash-where-one-is-kept": (
         reserved(LAST),
         LAST,
-        {"chain": None, "salt": None, "origin": EXTERNAL},
+        BARE,
         "a lost ticket with another hash has this number",
     ),
     "lost-and-changed": (
@@ -396,8 +439,7 @@ class TestRefusals:
     ) -> None:
         """An older or a partial file wrote it as one of another system."""
         stage, before, due = history.stage, history.tickets(), 4_000_000_000
-        bare = {"chain": None, "salt": None, "origin": EXTERNAL}
-        stage.change("PROJ", 11, **bare)
+        stage.change("PROJ", 11, **BARE)
         stage.change("PROJ", "key-11", chain=None, expires_at=due)
         history.lose(12)
 
@@ -426,6 +468,21 @@ class TestRefusals:
 
 class TestAmongSeeds:
     """A seed goes on guarding its numbers, and nothing else comes among the others."""
+
+    def test_lost_number_keeps_its_hash_when_the_ticket_below_takes_a_reserved_one(
+        self, history: History
+    ) -> None:
+        """Else a worker with an old read would increment into the hole."""
+        stage, before = history.stage, history.stage.tickets()
+        both(reserved(LAST - 2), lost(LAST - 1))(history)
+
+        stage.call("restore", edited(history, LAST - 2), "--partial")
+
+        after = stage.tickets()
+        assert after[LAST - 2] == before[LAST - 2]
+        assert after[LAST - 1]["chain"] == before[LAST - 1]["chain"]
+        assert after[LAST - 1][RESERVED_UP_TO] == LAST
+        assert not findings_of(stage)
 
     def test_next_number_of_a_seed_is_blocked_when_a_ticket_takes_a_guard(
         self, history: History
@@ -568,9 +625,24 @@ class TestReserved:
         seeded.put(14)
         before = seeded.tickets()
 
-        seeded.call("restore", history.saved)
+        ended = seeded.call("restore", history.saved)
 
+        assert "PROJ-14: a ticket has this number here" in ended.err
         assert seeded.tickets() == before
+
+    def test_ticket_stays_when_the_file_has_its_number_as_lost(
+        self, history: History
+    ) -> None:
+        """It came back after the export."""
+        stage, item = history.stage, history.stage.read("PROJ", LAST)
+        reserved(LAST)(history)
+        Path(history.saved).write_text(stage.call("export").out)
+        stage.write(item)
+
+        ended = stage.call("restore", history.saved)
+
+        assert ended.status == Status.OK, ended.err
+        assert stage.read("PROJ", LAST) == item
 
 
 class TestMarks:
