@@ -59,13 +59,7 @@ def listed(text: str) -> dict[str, str]:
 def problems(
     branches: Mapping[str, str], histories: set[str], tests: set[str]
 ) -> Iterator[str]:
-    """Yield the errors of the list.
-
-    Args:
-        branches: The listed branches, and the tests that take them.
-        histories: The branches that no history takes.
-        tests: The branches that none of the listed tests takes.
-    """
+    """Yield the errors of the list, by the branches that histories and tests lack."""
     for branch in sorted(histories - branches.keys()):
         yield f"no history takes it, and the list lacks it: {branch}"
     for branch, test in branches.items():

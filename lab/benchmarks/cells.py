@@ -56,14 +56,9 @@ MANY_PROJECTS: Final = Workload(projects=1_000)
 def measure(
     pool: Executor, cells: Collection[Cell], profile: Profile, seeds: int, scale: float
 ) -> Results:
-    """Measure in parallel.
+    """Measure in parallel, at a scale of the usual length.
 
-    Args:
-        pool: The processors.
-        cells: The measurements.
-        profile: The times of AWS.
-        seeds: Runs of each of the worker's cells; it alone adapts, and varies much.
-        scale: Length of the runs, as a share of the usual.
+    Only the worker's cells have several seeds: it alone adapts, and varies much.
     """
     runs = [
         (cell, profile, seed, scale)

@@ -176,10 +176,7 @@ def _lemma_proved(before: Before) -> Obligation:
 def path(schedule: str, rules: Rules, shows: OfStep) -> list[str] | None:
     """Return a path from empty tables, a line for each step; None if there is none.
 
-    Args:
-        schedule: The names of the steps.
-        rules: The rules that they keep.
-        shows: A formula about the last step.
+    `shows` is a formula about the last step.
 
     Raises:
         UndecidedError: The limit of resources is too low.
@@ -232,10 +229,6 @@ def broken_at(
     rule: Rule, values: Mapping[str, Iterable[int]]
 ) -> Iterator[tuple[int, int, bool]]:
     """Yield where the path of a rule breaks its promise, if the rule is dropped.
-
-    Args:
-        rule: A known-bad rule.
-        values: The values to ask for, of each kind.
 
     Yields:
         The place of a variable of the promise, a value of it, and whether there is a

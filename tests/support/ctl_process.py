@@ -63,13 +63,7 @@ class Ctl:
         return {name: value for name, value in variables.items() if value is not None}
 
     def __call__(self, *arguments: str, typed: str = "", **environment: str) -> Ended:
-        """Call a command.
-
-        Args:
-            arguments: As on the command line.
-            typed: The content of its standard input.
-            environment: Further variables.
-        """
+        """Call a command, with its standard input and further variables."""
         variables = {**self.environment, **environment}
         with CliRunner().isolation(typed, variables) as (out, err, _):
             with pytest.raises(SystemExit) as ended:

@@ -58,14 +58,7 @@ def verifier() -> Any:
 def run_verifier(
     given: str, directory: Path, *heads: str, stdout: int = subprocess.PIPE
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the verifier in a directory, as an auditor does, without our code.
-
-    Args:
-        given: Its standard input.
-        directory: The directory with the files of heads.
-        heads: Their names.
-        stdout: Where it prints.
-    """
+    """Run the verifier in a directory, as an auditor does, without our code."""
     return subprocess.run(  # noqa: S603 - the project's own program.
         [sys.executable, "-I", str(VERIFIER), *heads],
         cwd=directory,

@@ -153,12 +153,7 @@ class Proxy(ThreadingHTTPServer):
 
 
 class FaultProxy(Proxy):
-    """Lets calls meet every fault, each time that their operation's deck is through.
-
-    Args:
-        stack: The services behind it.
-        seed: Says how the decks are shuffled.
-    """
+    """Lets calls meet every fault, each time that their operation's deck is through."""
 
     def __init__(self, stack: LocalStack, seed: int) -> None:
         super().__init__(stack)

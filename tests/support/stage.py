@@ -318,8 +318,7 @@ def line(number: Any = 42, **fields: Any) -> dict[str, Any]:
 def cancelled(*reasons: str | dict[str, Any]) -> Callable[[], None]:
     """Return an act that fails as boto3 does when DynamoDB cancels a transaction.
 
-    Args:
-        reasons: The reason of each action, or its code alone.
+    Each action has a reason, or its code alone.
     """
     named = [
         {"Code": reason} if isinstance(reason, str) else reason for reason in reasons

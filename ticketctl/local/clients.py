@@ -39,10 +39,7 @@ OWNER = Credentials("test", "test")
 class Clients:
     """Gives one thread-safe client for each service, and closes them all.
 
-    Args:
-        endpoint_url: The address of the emulator.
-        credentials: They matter only if the emulator controls access.
-        ca_bundle: The certificate to trust, if the emulator uses TLS.
+    The credentials matter only if the emulator controls access; it may use TLS.
     """
 
     def __init__(

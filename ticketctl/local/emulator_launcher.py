@@ -24,12 +24,9 @@ from typing import Any
 
 
 def main(function_python: str, home: str, listener: str) -> None:
-    """Run the emulator until the pipe on standard input closes.
+    """Run the emulator until the pipe on standard input closes, then remove its home.
 
-    Args:
-        function_python: Interpreter that the function runs on.
-        home: Directory to remove at the end.
-        listener: Number of the open socket to listen on.
+    The listener is the number of the open socket to listen on.
     """
     threading.Thread(target=_end_with_starter, args=(home,), daemon=True).start()
     sys.executable = function_python

@@ -51,11 +51,7 @@ def take(
 ) -> dict[str, Any]:
     """Answer 200 with the entries that were accepted and those that failed.
 
-    Args:
-        entries: The entries of the request.
-        accept: Returns the result of an entry, or raises its error.
-        choices: Decide which entries fail.
-        partly: Whether some entries fail without a fault of their own.
+    With `partly` an entry fails without a fault of its own.
     """
     answer: dict[str, list[dict[str, Any]]] = {"Successful": [], "Failed": []}
     unlucky = choices.pick(len(entries)) if partly else None
