@@ -1,6 +1,6 @@
 """Classifies AWS errors as transient, rejection or unknown, by code, never by text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -20,7 +20,12 @@ from ticket_numbering.contract.errors import (
 NO_CODE: Final = "an answer without a code"
 """Errors of AWS have a code; a proxy's, for example, have none."""
 
-NO_ANSWER: Final = (BotoConnectionError, HTTPClientError, ResponseParserError)
+NO_ANSWER: Final = (
+    BotoConnectionError,
+    HTTPClientError,
+    ResponseParserError,
+    UnicodeDecodeError,  # A response that ends inside a character.
+)
 """The request may or may not have taken effect."""
 
 
@@ -43,6 +48,17 @@ def passes(error: ClientError) -> bool:
 def is_rejection(error: ClientError) -> bool:
     """Tell whether AWS rejects every such request until an operator acts."""
     return not passes(error) and aws_codes.is_rejection(code_of(error))
+
+
+def member(answer: Mapping[str, Any], name: str) -> Any:
+    """Return a member that every response has; botocore accepts a truncated one.
+
+    Raises:
+        ResponseParserError: The response lacks the member.
+    """
+    if name not in answer:
+        raise ResponseParserError(f"the answer lacks {name}")
+    return answer[name]
 
 
 def reject_damaged(

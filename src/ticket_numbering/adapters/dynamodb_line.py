@@ -3,11 +3,16 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from botocore.exceptions import ClientError
 
-from ticket_numbering.adapters.aws_errors import NO_ANSWER, code_of, is_rejection
+from ticket_numbering.adapters.aws_errors import (
+    NO_ANSWER,
+    code_of,
+    is_rejection,
+    member,
+)
 from ticket_numbering.allocation.place import Place
 from ticket_numbering.contract.errors import StoreRefusedError, StoreUnavailableError
 
@@ -67,7 +72,7 @@ class DynamoDBLine:
         values = zip(_VALUES, (*numbers, expires_at), strict=True)
         with _failures_translated():
             try:
-                answer: Any = self._client.update_item(
+                answer = self._client.update_item(
                     TableName=self._table,
                     Key={"project_id": {"S": project_id}},
                     UpdateExpression=update,
@@ -78,7 +83,7 @@ class DynamoDBLine:
                     ReturnValues="ALL_NEW",
                     ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 )
-                is_done, item = True, answer["Attributes"]
+                is_done, item = True, member(answer, "Attributes")
             except self._condition_failed as error:
                 is_done, item = False, error.response.get("Item", {})
             upto, given_up = (

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
-from ticket_numbering.adapters.aws_errors import code_of, translated
+from ticket_numbering.adapters.aws_errors import (
+    code_of,
+    member,
+    translated,
+)
 from ticket_numbering.adapters.cancellation_reasons import head_of, reason_of, slots_of
 from ticket_numbering.allocation.block import Block
 from ticket_numbering.allocation.cancellation import kind_of
@@ -67,7 +71,7 @@ class DynamoDBTicketStore:
                 Limit=1,
                 ConsistentRead=True,
             )
-            items = page["Items"]
+            items = member(page, "Items")
         if not items:
             return Head()
         return head_of(ticket_number(project_id, items[0]), items[0])
@@ -86,7 +90,7 @@ class DynamoDBTicketStore:
                     }
                 }
             )
-            responses = answer["Responses"]
+            responses = member(answer, "Responses")
         items = responses.get(self._keys_table, [])
         return {by_id[item[RECORD_ID]["S"]]: assignment(item) for item in items}
 
@@ -103,7 +107,7 @@ class DynamoDBTicketStore:
                         for key in keys
                     ]
                 )
-                responses = answer["Responses"]
+                responses = member(answer, "Responses")
         except self._canceled as error:
             cancellation: Item = {**error.response}
             reasons = {*map(reason_of, cancellation.get("CancellationReasons", ()))}

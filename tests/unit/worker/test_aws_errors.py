@@ -26,6 +26,7 @@ from tests.support.worker_calls import clients_and_calls
 from ticket_numbering.adapters.aws_errors import (
     code_of,
     is_rejection,
+    member,
     passes,
     translated,
 )
@@ -49,6 +50,9 @@ TRANSLATED: list[tuple[Exception, type[TransientError]]] = [
             ReadTimeoutError(endpoint_url=ENDPOINT),
             ResponseParserError("half an answer"),
             SSLError(endpoint_url=ENDPOINT, error=OSError("handshake")),
+            UnicodeDecodeError(
+                "utf-8", "\u2713".encode()[:1], 0, 1, "unexpected end of data"
+            ),
             client_error("InternalServerError", 500),
         )
     ),
@@ -165,6 +169,13 @@ class TestPasses:
         self, answer: Any, *, expected: bool
     ) -> None:
         assert passes(ClientError(answer, "Query")) is expected
+
+
+def test_member_is_what_the_answer_has_or_an_error() -> None:
+    """An answer that was cut off is no answer."""
+    assert member({"Items": []}, "Items") == []
+    with pytest.raises(ResponseParserError, match="the answer lacks Items"):
+        member({}, "Items")
 
 
 class TestTranslated:
