@@ -83,9 +83,11 @@ class RateLimiter:
     clock: Callable[[], float] = field(default_factory=lambda: time.monotonic)
     _free_at: float = 0.0
 
-    def batch_size(self, most: int) -> int:
-        """Return the size of a batch: at most the share of a second."""
-        return most if self.rate is None else max(1, min(most, int(self.rate)))
+    def batch_size(self, most: int, seconds: float = 1.0) -> int:
+        """Return the size of a batch: at most the share of some seconds."""
+        if self.rate is None:
+            return most
+        return max(1, min(most, int(self.rate * seconds)))
 
     def delay(self, count: float) -> float:
         """Return the seconds to wait before a batch of this size."""

@@ -12,10 +12,17 @@ from ticketctl.cli.errors import CloudError
 _MAX_EVENTS: Final = 10
 """The limit of PublishBatch; ten events of tickets are far below its 256 KiB."""
 
+_IN_FLIGHT: Final = 8
+"""The maximum of concurrent calls; boto3 keeps ten connections."""
 
-def events_at_a_time(stack: StackAccess) -> int:
-    """Return the most events of a call; one on a FIFO topic, to keep the order."""
-    return 1 if is_fifo(stack.outputs["AssignmentsTopicArn"]) else _MAX_EVENTS
+
+def limits(stack: StackAccess) -> tuple[int, int]:
+    """Return the maxima of events in a call, and of concurrent calls.
+
+    Both are one on a FIFO topic, to keep the order.
+    """
+    is_ordered = is_fifo(stack.outputs["AssignmentsTopicArn"])
+    return (1, 1) if is_ordered else (_MAX_EVENTS, _IN_FLIGHT)
 
 
 def publish(stack: StackAccess, envelopes: Sequence[Envelope]) -> list[Envelope]:

@@ -96,10 +96,11 @@ def announce(  # noqa: PLR0913 - one parameter for each option.
 ) -> None:
     """Announce numbers again, for a subscriber that lost its announcements.
 
-    Every subscriber of the topic gets them, in the order of the numbers, with the same
-    event ids and contents and with `replayed` = `true`; subscribers drop repeats by
-    these ids. A voided ticket is announced with its number and as voided, an erased one
-    as erased. Reserved numbers have no event; imported tickets had none.
+    Every subscriber of the topic gets them, on a FIFO topic in the order of the
+    numbers, with the same event ids and contents and with `replayed` = `true`;
+    subscribers drop repeats by these ids. A voided ticket is announced with its number
+    and as voided, an erased one as erased. Reserved numbers have no event; imported
+    tickets had none.
 
     After an interruption, run it again from the number that it printed. Ends with
     status 1 if a number of the range is missing, malformed or changed, and not

@@ -1,8 +1,10 @@
 """Publishes events of tickets: in order, at a rate, with retries."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Any, Final
 
 from ticket_numbering.contract.dynamodb_items import ASSIGNED_AT
@@ -13,11 +15,14 @@ from ticket_numbering.contract.messages import Assignment, CreateTicket
 from ticket_numbering.contract.values import PRIORITIES
 from ticketctl.aws.retry import RateLimiter, RetryPolicy
 from ticketctl.aws.stack import StackAccess
-from ticketctl.aws.topic import events_at_a_time, publish
+from ticketctl.aws.topic import limits, publish
 from ticketctl.ledger.item import Ticket
 
 Events = Callable[[], Sequence[Envelope]]
 """Returns the events of some tickets, by their state at the time of the call."""
+
+_BURST_SECONDS: Final = 0.2
+"""The share of a second that concurrent calls may publish at once."""
 
 _DEFAULT_PRIORITY: Final = CreateTicket.model_fields["priority"].default
 
@@ -33,8 +38,13 @@ class Announcer:
 
     @property
     def batch_size(self) -> int:
-        """The maximum of events in a call."""
-        return self.limiter.batch_size(events_at_a_time(self.stack))
+        """The maximum of events at a time: those of a call, or at a high rate of more.
+
+        So a rate of hundreds is used also if each call takes long.
+        """
+        in_call, calls = limits(self.stack)
+        burst = self.limiter.batch_size(in_call * calls, _BURST_SECONDS)
+        return max(burst, self.limiter.batch_size(in_call))
 
     def publish(self, events: Events) -> Iterator[Envelope]:
         """Publish some events, and yield those that SNS has taken.
@@ -54,7 +64,7 @@ class Announcer:
             left = [envelope for envelope in events() if not out.get(envelope.event.id)]
             batch = left[: self.batch_size]
             self.limiter.delay(len(batch))
-            failed = publish(self.stack, batch) if batch else []
+            failed = self._publish(batch)
             for ticket in batch:
                 out[ticket.event.id] = None if ticket in failed else ticket
             is_whole = len(batch) == len(left)
@@ -65,6 +75,16 @@ class Announcer:
             before = len(out)
             self.retry.until(attempt, "SNS did not take some events")
             yield from filter(None, islice(out.values(), before, None))
+
+    def _publish(self, batch: Sequence[Envelope]) -> list[Envelope]:
+        """Publish a batch in concurrent calls; return the events to retry, in order."""
+        in_call, calls = limits(self.stack)
+        parts = [batch[at : at + in_call] for at in range(0, len(batch), in_call)]
+        call = partial(publish, self.stack)
+        if len(parts) <= 1:  # Ctrl-C ends a call only in the main thread.
+            return [*chain.from_iterable(map(call, parts))]
+        with ThreadPoolExecutor(calls) as pool:
+            return [*chain.from_iterable(pool.map(call, parts))]
 
 
 def envelope_of(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from threading import Barrier, BrokenBarrierError, Event
 from typing import Any
 
 import pytest
@@ -31,10 +32,10 @@ from ticketctl.sequences.reannouncing import Reannouncement
 REQUEST = create_ticket(idempotency_key="k-1", priority="high", labels=["a"])
 
 
-def announce(stage: Stage, first: int = 1, last: int | None = None) -> Any:
+def announce(stage: Stage, first: int = 1, rate: int = 999_999) -> Any:
     stage.services.sns.requests.clear()
-    words = ["announce", "--project", "PROJ", "--from", str(first), "--rate", "999999"]
-    return stage.call(*words, *(["--to", str(last)] if last else []))
+    words = ["announce", "--project", "PROJ", "--from", str(first)]
+    return stage.call(*words, "--rate", str(rate))
 
 
 def ids(entries: Iterable[Any]) -> list[str]:
@@ -76,6 +77,7 @@ class TestEvents:
         announce(stage)
 
         assert {entry["Id"] for entry in stage.published} == {"0"}
+        assert ids(stage.published) == ["PROJ-1", "PROJ-2", "PROJ-3"]
         deduplicated = {entry["MessageDeduplicationId"] for entry in stage.published}
         assert len(deduplicated) == 3
         assert not deduplicated & {"PROJ-1", "PROJ-2", "PROJ-3"}
@@ -158,26 +160,26 @@ class TestMeanwhile:
 
     @pytest.mark.parametrize(
         ("mark", "events"),
-        [("erase", ["PROJ-25/erased"]), ("void", ["PROJ-25", "PROJ-25/voided"])],
+        [("erase", ["PROJ-45/erased"]), ("void", ["PROJ-45", "PROJ-45/voided"])],
     )
     def test_ticket_is_announced_as_it_stands_when_it_is_marked_after_it_was_read(
         self, stage: Stage, mark: Any, events: list[str]
     ) -> None:
-        stage.write(*block_items(block_of(create_tickets(30))))
-        marking = partial(stage.call, mark, "PROJ-25", "--reason", "asked to")
-        stage.before("publish_batch", lambda: None, marking)
+        stage.write(*block_items(block_of(create_tickets(60))))
+        marking = partial(stage.call, mark, "PROJ-45", "--reason", "asked to")
+        stage.before("batch_get_item", dict, dict, marking)
 
-        ended = announce(stage)
+        ended = announce(stage, rate=100)
 
-        keys = [f"PROJ-{number}" for number in range(1, 31)]
-        out = [*keys[:24], *events, *keys[25:]]
-        assert replayed(stage.published) == out
+        keys = [f"PROJ-{number}" for number in range(1, 61)]
+        out = [*keys[:44], *events, *keys[45:]]
+        assert sorted(replayed(stage.published)) == sorted(out)
         first, again = (e for e in stage.published if ids([e]) == events[-1:])
         assert first["Message"] == again["Message"]
         assert f"TicketNumberAssigned {len({*out} & {*keys})}, " in ended.out
         reads = stage.dynamodb.requests["batch_get_item"]
         sizes = [len(read["RequestItems"]["tickets"]["Keys"]) for read in reads]
-        assert sizes == [10] * (3 + (mark == "void"))
+        assert sizes == [20] * (3 + (mark == "void"))
 
     @pytest.mark.parametrize(
         ("waits", "batches"),
@@ -273,13 +275,90 @@ class TestPublishing:
         with pytest.raises(CloudError, match="does not take PROJ-3: InvalidParameter"):
             list(announcer.publish(lambda: envelopes(4)))
 
-    def test_batches_keep_to_the_rate(self, stage: Stage) -> None:
-        """A second's share at most in a batch."""
+    @pytest.mark.parametrize(
+        ("rate", "count", "waits"), [(4, 10, [0, 1, 2]), (100, 50, [0, 0.2, 0.4])]
+    )
+    def test_batches_keep_to_the_rate(
+        self, stage: Stage, rate: int, count: int, waits: list[float]
+    ) -> None:
+        """A second's share at most in a call, a fifth's in concurrent ones."""
         waited: list[float] = []
-        limiter = RateLimiter(4, clock=lambda: 0.0)
+        limiter = RateLimiter(rate, clock=lambda: 0.0)
         announcer = Announcer(stage, limiter, without_sleep(sleep=waited.append))
 
-        list(announcer.publish(lambda: envelopes(10)))
+        list(announcer.publish(lambda: envelopes(count)))
 
-        assert waited == [0, 1, 2]
-        assert len(stage.published) == 10
+        assert waited == waits
+        assert len(stage.published) == count
+
+
+class Backwards:
+    """SNS, which answers eight concurrent calls of ten numbers in reversed order."""
+
+    def __init__(self, sns: Any, interrupted: int) -> None:
+        """Interrupt the call that begins with a number."""
+        self.sns, self.interrupted = sns, interrupted
+        self.answered = {number: Event() for number in range(1, 161, 10)}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.sns, name)
+
+    def publish_batch(self, **request: Any) -> Any:
+        [first, *_] = ids(request["PublishBatchRequestEntries"])
+        number = int(first.removeprefix("PROJ-"))
+        is_last = number % 80 == 71
+        assert is_last or self.answered[number + 10].wait(timeout=10)
+        try:
+            if number == self.interrupted:
+                raise KeyboardInterrupt
+            return self.sns.publish_batch(**request)
+        finally:
+            self.answered[number].set()
+
+
+UP_TO_80 = "announced: up to PROJ-80; go on with that number as --from"
+
+
+class TestInFlight:
+    """Nothing is left out, whatever the order of the answers to concurrent calls."""
+
+    @pytest.mark.parametrize("interrupted", [81, 101, 151])
+    def test_all_up_to_the_number_is_out_when_later_answers_came_first(
+        self, stage: Stage, interrupted: int
+    ) -> None:
+        stage.put(*range(1, 161))
+        services, sns = stage.services, stage.services.sns
+        services.sns = Backwards(sns, interrupted)
+
+        ended = announce(stage)
+
+        assert ended.err.splitlines() == [UP_TO_80]
+        later = {f"PROJ-{number}" for number in range(81, 161)}
+        assert len(later & services.topic.published.keys()) == 70
+        services.sns = sns
+        announce(stage, 80)
+        assert len(services.topic.published) == 160
+
+    def test_all_up_to_the_number_is_out_when_sns_keeps_failing(
+        self, stage: Stage
+    ) -> None:
+        stage.put(*range(1, 161))
+        stage.services.topic.on_publish = failing_at(
+            "PROJ-95", "InternalError", UNAVAILABLE
+        )
+
+        note, error = announce(stage).err.splitlines()
+
+        assert note == UP_TO_80
+        assert "SNS did not take some events, 40 times in a row" in error
+        assert len(stage.services.topic.published) == 159
+
+    def test_call_waits_for_the_answer_before_when_the_topic_is_fifo(
+        self, stage: Stage
+    ) -> None:
+        stage.outputs["AssignmentsTopicArn"] += ".fifo"
+        meet = partial(Barrier(2).wait, timeout=0.2)
+        stage.before("publish_batch", meet, meet)
+
+        with pytest.raises(BrokenBarrierError):
+            list(Announcer(stage).publish(lambda: envelopes(2)))
