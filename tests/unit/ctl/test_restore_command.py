@@ -125,6 +125,20 @@ class TestWhole:
 
         assert tables(past) == before
 
+    def test_key_has_no_record_when_its_ticket_does_not_have_its_hash(
+        self, past: Stage
+    ) -> None:
+        """A record would vouch for the changed text from then on."""
+        before = past.records().keys()
+        rewritten(past, with_field("title", "Another"))
+        empty(past)
+
+        ended = restore(past)
+
+        assert "it comes along: " in ended.err
+        assert past.tickets()[5]["title"] == "Another"
+        assert past.records().keys() == before - {"key-5"}
+
     def test_times_of_keys_are_those_of_their_tickets(self, past: Stage) -> None:
         """But for imported ones, whose time begins when their records are made."""
         past.controls.parameters["IdempotencyRetentionDays"] = "40"
@@ -390,16 +404,65 @@ class TestLineByLine:
         assert "PROJ-22: its idempotency_key is taken" in ended.err
         assert past.read("PROJ", 21) == before
 
+    def test_key_is_refused_when_its_record_names_another_number(
+        self, past: Stage
+    ) -> None:
+        """Without tickets, the records alone show that the project is not empty."""
+        empty(past, "tickets")
+        past.change("PROJ", "key-5", number=99)
+
+        ended = restore(past)
+
+        assert "PROJ-5: its idempotency_key is that of PROJ-99" in ended.err
+        assert 5 not in past.tickets()
+
+    def test_lost_ticket_has_its_hash_again_when_its_record_has_it(
+        self, past: Stage
+    ) -> None:
+        before = tables(past)
+        past.lose("PROJ", 6)
+
+        assert restore(past).status == Status.OK
+        assert tables(past) == before
+
+    def test_last_number_has_no_hash_when_only_the_file_has_it(
+        self, past: Stage
+    ) -> None:
+        """And no mark of the restore is left at it."""
+        chain, item = past.tickets()[23]["chain"], past.seed(23, "lost").item(23)
+        past.write(item | {"chain": {"S": chain}})
+        past.lose("PROJ", "key-23")
+        saved(past).write_text(past.call("export").out)
+        past.lose("PROJ", 23)
+
+        restore(past)
+
+        assert past.read("PROJ", 23) == item
+
     @pytest.mark.parametrize("chain", ["", f"v1:{'b' * 43}"], ids=["none", "other"])
     def test_record_of_a_lost_ticket_stays_away_when_its_hash_is_not_there(
         self, past: Stage, chain: str
     ) -> None:
         past.lose("PROJ", "key-6")
-        past.change("PROJ", 6, chain=chain or None)
+        past.change("PROJ", 6, chain=chain or None, reserved_reason="again")
+        before = past.read("PROJ", 6)
 
         ended = restore(past)
 
         assert ended.status != Status.OK
+        assert "key-6" not in past.records()
+        assert past.read("PROJ", 6) == before
+
+    def test_record_of_a_lost_ticket_stays_away_when_it_has_another_hash(
+        self, past: Stage
+    ) -> None:
+        past.change("PROJ", "key-6", chain=f"v1:{'b' * 43}")
+        saved(past).write_text(past.call("export").out)
+        empty(past)
+
+        ended = restore(past)
+
+        assert "the record of key-6: PROJ-6, its number, has not its hash" in ended.err
         assert "key-6" not in past.records()
 
     def test_record_is_named_when_its_number_is_a_ticket_of_another_key(
