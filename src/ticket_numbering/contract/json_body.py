@@ -1,8 +1,10 @@
 """Parses a body: one JSON object without a repeated name, or a clear reason."""
 
+import gc
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
@@ -91,12 +93,25 @@ def reject_many_names(fields: Mapping[str, Any]) -> None:
 def _read(body: str) -> Any:
     """Read JSON; a number of thousands of digits, which int() rejects, as a float."""
     read = partial(json.loads, body, object_pairs_hook=_unique)
+    with _without_collector():
+        try:
+            return read()
+        except json.JSONDecodeError:
+            raise
+        except ValueError:
+            return read(parse_int=float)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Disable the garbage collector, which triples the time and finds no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
     try:
-        return read()
-    except json.JSONDecodeError:
-        raise
-    except ValueError:
-        return read(parse_int=float)
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
