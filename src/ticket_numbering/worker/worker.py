@@ -143,7 +143,13 @@ class Worker:
         threads = min(len(tasks), MAX_PROJECTS_SIDE_BY_SIDE)
         if threads > 1:
             with self.pool(threads) as pool:
-                list(pool.map(turns.take, range(threads)))
+                try:
+                    taken = pool.map(turns.take, range(threads))
+                except RuntimeError:
+                    # No more threads can be started; those that were go on, as this.
+                    turns.take()
+                else:
+                    list(taken)
         else:
             turns.take()
 

@@ -132,6 +132,24 @@ class TestGaplessAndInOrder:
         assert len(seen) == threads
         assert len(system.publisher.calls) == 1
 
+    @pytest.mark.parametrize("started", [0, 2])
+    def test_projects_are_allocated_when_the_machine_starts_no_more_threads(
+        self, system: System, started: int
+    ) -> None:
+        class Pool(ThreadPoolExecutor):
+            def submit(self, *call: Any, **options: Any) -> Any:
+                if len(submitted) == started:
+                    raise RuntimeError("can't start new thread")
+                submitted.append(call)
+                return super().submit(*call, **options)
+
+        submitted: list[Any] = []
+        records = [queue_record(create_ticket(f"P-{place}")) for place in range(5)]
+
+        report = system.report(*records, pool=Pool)
+
+        assert [type(result) for result in report.results] == [Assigned] * 5
+
     def test_batch_of_one_project_starts_no_thread(self, system: System) -> None:
         report = system.report(queue_record(), pool=lambda _: pytest.fail("a pool"))
 
