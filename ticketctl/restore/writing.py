@@ -249,5 +249,5 @@ class Writer:
 def _is_passing(error: ClientError) -> bool:
     """Return whether a transaction was cancelled only for transient reasons."""
     reasons = error.response.get("CancellationReasons", [])
-    codes = {reason.get("Code") for reason in reasons} - {"None"}
+    codes = {reason.get("Code", "None") for reason in reasons} - {"None"}
     return codes <= _PASSING
