@@ -68,14 +68,13 @@ def reject_damaged(
 
     botocore retries a response that does not match DynamoDB's checksum, and takes the
     last one as a success. It raises ValueError for an unreadable body or checksum, and
-    KeyError for a page in place of a response.
+    others for a page in place of a response, or JSON that is no object.
 
     Raises:
         ResponseParserError: The response was damaged.
     """
-    if isinstance(exception, (KeyError, ValueError)) or (
-        http_response and is_damaged(http_response)
-    ):
+    is_unread = isinstance(exception, (AttributeError, LookupError, ValueError))
+    if is_unread or (http_response and is_damaged(http_response)):
         raise ResponseParserError("the answer is damaged") from exception
 
 

@@ -221,25 +221,32 @@ class TestDamagedAnswers:
     """A number that DynamoDB did not send never counts, even if botocore reads it."""
 
     @pytest.mark.parametrize("method", METHODS[TicketStore])
-    @pytest.mark.parametrize("checksums", [("0", "0"), ("0", "x"), ("x",), ()], ids=str)
-    def test_answer_is_none_when_its_checksum_does_not_fit_or_it_is_a_proxys_page(
+    @pytest.mark.parametrize("checksums", [("0", "0"), ("0", "x"), ("x",)], ids=str)
+    def test_answer_is_none_when_its_checksum_does_not_fit(
         self, clients: dict[str, Any], method: str, checksums: Sequence[str]
     ) -> None:
-        """Nor after the client's retries; botocore cannot retry a malformed checksum.
-
-        A page without a checksum would be an empty answer: a block that is committed.
-        """
+        """Nor after retries; botocore cannot retry a malformed checksum."""
         worker = bootstrap(DEFAULT)
         damaged = [
             replace(DAMAGED[method], checksum=checksum) for checksum in checksums
         ]
-        wire = Wire(
-            clients["dynamodb"], damaged or [Reply(page="<html>Sign in</html>")]
-        )
+        wire = Wire(clients["dynamodb"], damaged)
 
         with pytest.raises(StoreUnavailableError):
             METHODS[TicketStore][method](worker)
         assert len(wire.requests) == len(wire.replies)
+
+    @pytest.mark.parametrize("method", METHODS[TicketStore])
+    @pytest.mark.parametrize("page", ["<html>Sign in</html>", "null", "[]"])
+    def test_answer_is_none_when_it_is_a_proxys_page(
+        self, clients: dict[str, Any], method: str, page: str
+    ) -> None:
+        """Without a checksum it would be an empty answer: a block that is committed."""
+        worker = bootstrap(DEFAULT)
+        Wire(clients["dynamodb"], [Reply(page=page)])
+
+        with pytest.raises(StoreUnavailableError):
+            METHODS[TicketStore][method](worker)
 
     def test_event_and_dead_letter_are_not_out_when_a_proxys_page_answers(
         self, clients: dict[str, Any]

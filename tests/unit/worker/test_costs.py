@@ -1,7 +1,9 @@
 """No body that SQS delivers costs much more than a valid one: its neighbours wait."""
 
+import gc
 import json
 import sys
+from collections.abc import Iterator
 from time import process_time
 from typing import Final
 
@@ -79,6 +81,17 @@ KINDS: Final[dict[str, str]] = {
     "repeated-objects": filled('"x":[', '{"a":1}', "]"),
     "one-long-name": filled('"', "n", '":1', separator=""),
 }
+
+
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    """Collect garbage as often as in a function, among all that is loaded."""
+    usual = gc.get_threshold()
+    gc.unfreeze()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*usual)
+    gc.freeze()
 
 
 def cost(record: SQSRecord) -> float:
