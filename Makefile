@@ -107,7 +107,7 @@ test: setup  ##start All tests, with the coverage gates; 4 minutes
 
 demand_coverage = $(BIN)/coverage report --fail-under=$(1) --include='$(2)/*'
 
-lab: simulate known-bad width branches mutants  ##lab All long checks; two hours
+lab: simulate known-bad width branches mutants  ##lab All long checks; three hours
 
 prove: .venv-prove/ready  ##lab Prove the promises by induction; seconds
 	@PYTHONPATH=lab .venv-prove/bin/python -m induction
@@ -139,7 +139,7 @@ TRACED = PYTHONPATH=src:lab:. $(BIN)/coverage run
 report_branches = $(BIN)/coverage json --quiet --data-file=.build/$(1).coverage -o .build/$(1).json --include='$(OF_HISTORIES)'
 OF_HISTORIES := src/ticket_numbering/allocation/*,src/ticket_numbering/worker/*,ticketctl/restore/*,ticketctl/importing/*,ticketctl/sequences/*,ticketctl/dead_letters/*
 
-mutants: .venv-mutation/ready  ##lab Change the code a little: a test must fail; an hour
+mutants: .venv-mutation/ready  ##lab Change the code a little: a test must fail; two hours
 	rm -rf mutants
 	nice .venv-mutation/bin/mutmut run --max-children 2
 	.venv-mutation/bin/python -m tools.mutants
